@@ -1,0 +1,320 @@
+"""Bundled data with their licences: three breast-cancer cohorts, read without a network.
+
+Each loader gives a `sklearn.utils.Bunch`, as scikit-learn's own loaders do. Nothing is recoded:
+a loader selects columns and rows, and says which. ``SOURCES.md`` beside the files holds their
+sources and terms.
+
+========================  =====  ========  ======================================
+loader                     rows    events  outcome
+========================  =====  ========  ======================================
+`load_wisconsin`            699       241  the biopsy is malignant
+`load_rotterdam`           2944       922  recurrence or death within three years
+`load_gbsg`                 555       224  recurrence or death within three years
+========================  =====  ========  ======================================
+"""
+
+from importlib.resources import files
+from typing import Literal, NamedTuple, overload
+
+import pandas as pd
+from sklearn.utils import Bunch
+
+from tailoredbayes.checks import check_number
+
+__all__ = ["load_gbsg", "load_rotterdam", "load_wisconsin"]
+
+# The convention that reproduces the published counts: with 365 days, two women of the GBSG
+# trial whose watch ended on day 1095 would count as three years free of an event.
+DAYS_PER_YEAR = 365.25
+
+
+class _Source(NamedTuple):
+    """A data file with what must be said of it."""
+
+    file: str
+    features: tuple[str, ...]
+    description: str
+    source: str
+    licence: str
+
+    def read(self) -> pd.DataFrame:
+        with (files(__name__) / self.file).open("r", encoding="utf-8") as lines:
+            return pd.read_csv(lines)
+
+
+_ROYSTON_ALTMAN = (
+    "P. Royston and D. G. Altman, 'External validation of a Cox prognostic model: principles and "
+    "methods', BMC Medical Research Methodology 2013, 13:33; read from the R package survival"
+)
+_SUPPLEMENT = (
+    "Published supplement of an open-access paper. Name the paper (Royston and Altman 2013) and "
+    "the R package survival."
+)
+
+_WISCONSIN = _Source(
+    file="wisconsin.csv",
+    features=(
+        "clump_thickness",
+        "cell_size_uniformity",
+        "cell_shape_uniformity",
+        "marginal_adhesion",
+        "epithelial_cell_size",
+        "bare_nuclei",
+        "bland_chromatin",
+        "normal_nucleoli",
+        "mitoses",
+    ),
+    description="""\
+Breast Cancer Wisconsin (Original): 699 fine-needle biopsies, 241 malignant.
+
+Nine cytology scores, whole numbers from 1 (nearest to benign) to 10: clump_thickness,
+cell_size_uniformity, cell_shape_uniformity, marginal_adhesion, epithelial_cell_size,
+bare_nuclei (missing, NaN, for 16 biopsies), bland_chromatin, normal_nucleoli, mitoses.
+Target: malignant (1) or benign (0).
+`id` is in `frame` only: it is no covariate, and it repeats for some biopsies.
+""",
+    source=(
+        "W. H. Wolberg, University of Wisconsin Hospitals, 'Breast Cancer Wisconsin (Original)', "
+        "UCI Machine Learning Repository; read from the R package MASS (biopsy)"
+    ),
+    licence="CC BY 4.0. Name the donor (W. H. Wolberg) and the UCI Machine Learning Repository.",
+)
+
+_ROTTERDAM = _Source(
+    file="rotterdam.csv",
+    features=("age", "meno", "size", "grade", "nodes", "pgr", "er", "hormon", "chemo"),
+    description="""\
+Rotterdam tumour bank: 2982 women with primary breast cancer, operated on 1978 to 1993.
+
+age     years at surgery
+meno    0 premenopausal, 1 postmenopausal
+size    tumour size in classes, text: "<=20", "20-50", ">50" (mm)
+grade   differentiation grade, 2 or 3 (there is no grade 1)
+nodes   number of positive lymph nodes (0 to 34, heavy-tailed)
+pgr     progesterone receptors, fmol/l (0 to 5004, heavy-tailed)
+er      oestrogen receptors, fmol/l (0 to 3275, heavy-tailed)
+hormon  hormonal treatment, 0 no, 1 yes
+chemo   chemotherapy, 0 no, 1 yes
+
+Target: recurrence or death within the given years (365.25 days each). Women whose watch for
+recurrence ended earlier without an event are left out, which raises the share of events.
+`frame` also holds pid, year (of surgery), rtime and recur (days to recurrence or end of its
+watch), dtime and death (days to death or end of watch).
+""",
+    source=_ROYSTON_ALTMAN + " (rotterdam)",
+    licence=_SUPPLEMENT,
+)
+
+_GBSG = _Source(
+    file="gbsg.csv",
+    features=("age", "meno", "size", "grade", "nodes", "pgr", "er", "hormon"),
+    description="""\
+German Breast Cancer Study Group trial, 1984 to 1989: 686 women, all node-positive.
+
+age     years
+meno    0 premenopausal, 1 postmenopausal
+size    tumour size in mm (rotterdam has classes)
+grade   tumour grade, 1 to 3
+nodes   number of positive lymph nodes (1 to 51, heavy-tailed)
+pgr     progesterone receptors, fmol/l (0 to 2380, heavy-tailed)
+er      oestrogen receptors, fmol/l (0 to 1144, heavy-tailed)
+hormon  hormonal treatment, 0 no, 1 yes
+
+Target: recurrence or death within the given years (365.25 days each). Women whose watch ended
+earlier without an event are left out, which raises the share of events.
+`frame` also holds pid, rfstime (days to recurrence, death or end of watch) and status.
+""",
+    source=_ROYSTON_ALTMAN + " (gbsg)",
+    licence=_SUPPLEMENT,
+)
+
+
+@overload
+def load_wisconsin(*, dropna: bool = ..., return_X_y: Literal[False] = ...) -> Bunch: ...
+@overload
+def load_wisconsin(
+    *, dropna: bool = ..., return_X_y: Literal[True]
+) -> tuple[pd.DataFrame, pd.Series]: ...
+def load_wisconsin(
+    *, dropna: bool = False, return_X_y: bool = False
+) -> Bunch | tuple[pd.DataFrame, pd.Series]:
+    """Wisconsin breast cancer, original: benign or malignant biopsies.
+
+    Nine cytology scores from 1 (nearest to benign) to 10 for 699 fine-needle biopsies, 241 of
+    them malignant. `bare_nuclei` is missing for 16 and stays NaN unless you drop those rows.
+
+    Parameters
+    ----------
+    dropna : bool, default False
+        Leave out the 16 biopsies without `bare_nuclei`: 683 rows, 239 malignant.
+    return_X_y : bool, default False
+        Return ``(data, target)`` in place of the Bunch.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        ``data`` (DataFrame), ``target`` (Series of 0 and 1), ``frame`` (every column of the
+        file), ``feature_names``, ``target_names``, ``DESCR``, ``source``, ``licence``.
+
+    Notes
+    -----
+    CC BY 4.0: W. H. Wolberg, UCI Machine Learning Repository. The column `id` repeats for some
+    biopsies and is no covariate; it is in ``frame`` only.
+
+    Examples
+    --------
+    >>> X, y = load_wisconsin(dropna=True, return_X_y=True)
+    >>> X.shape, int(y.sum())
+    ((683, 9), 239)
+    """
+    frame = _WISCONSIN.read()
+    if dropna:
+        frame = frame.dropna().reset_index(drop=True)
+    return _bunch(_WISCONSIN, frame, "malignant", ["benign", "malignant"], return_X_y)
+
+
+@overload
+def load_rotterdam(years: float = ..., *, return_X_y: Literal[False] = ...) -> Bunch: ...
+@overload
+def load_rotterdam(
+    years: float = ..., *, return_X_y: Literal[True]
+) -> tuple[pd.DataFrame, pd.Series]: ...
+def load_rotterdam(
+    years: float = 3, *, return_X_y: bool = False
+) -> Bunch | tuple[pd.DataFrame, pd.Series]:
+    """Rotterdam tumour bank: recurrence or death within some years of surgery.
+
+    At three years: 2944 women, 922 events. With T = 365.25 `years` days a woman
+
+    - has the event if she had a recurrence by T (``recur == 1`` and ``rtime <= T``) or died by T
+      (``death == 1`` and ``dtime <= T``);
+    - is left out if neither is so and the watch for recurrence ended before T (``rtime < T``):
+      nobody knows whether the cancer had come back;
+    - is free of the event otherwise.
+
+    Parameters
+    ----------
+    years : float, default 3
+        The horizon, in years of 365.25 days. Three suits both this cohort and `load_gbsg`: the
+        longer the horizon, the more women are left out, and all of those were free of an event.
+    return_X_y : bool, default False
+        Return ``(data, target)`` in place of the Bunch.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        ``data`` (DataFrame), ``target`` (Series of 0 and 1, named ``event``), ``frame`` (every
+        column of the file, and ``event``), ``feature_names``, ``target_names``, ``DESCR``,
+        ``source``, ``licence``.
+
+    Notes
+    -----
+    `size` is text in three classes, no tumour has grade 1, and `nodes`, `pgr` and `er` are
+    heavy-tailed: nothing is recoded here. For 43 women the watch for recurrence ended before
+    their recorded death; deaths by T count all the same, and the six who died after T with the
+    watch ended before T are left out. Published with [RoystonAltman2013]; read from the R
+    package survival.
+
+    Examples
+    --------
+    >>> cohort = load_rotterdam()
+    >>> cohort.data.shape, int(cohort.target.sum())
+    ((2944, 9), 922)
+    """
+    days = _horizon(years)
+    women = _ROTTERDAM.read()
+    recurred = (women["recur"] == 1) & (women["rtime"] <= days)
+    died = (women["death"] == 1) & (women["dtime"] <= days)
+    event = recurred | died
+    return _cohort(_ROTTERDAM, women, event, event | (women["rtime"] >= days), years, return_X_y)
+
+
+@overload
+def load_gbsg(years: float = ..., *, return_X_y: Literal[False] = ...) -> Bunch: ...
+@overload
+def load_gbsg(
+    years: float = ..., *, return_X_y: Literal[True]
+) -> tuple[pd.DataFrame, pd.Series]: ...
+def load_gbsg(
+    years: float = 3, *, return_X_y: bool = False
+) -> Bunch | tuple[pd.DataFrame, pd.Series]:
+    """German Breast Cancer Study Group trial: recurrence or death within some years.
+
+    At three years: 555 women, 224 events. With T = 365.25 `years` days a woman has the event if
+    ``status == 1`` and ``rfstime <= T``, is left out if ``status == 0`` and ``rfstime < T``, and
+    is free of the event otherwise.
+
+    Parameters
+    ----------
+    years : float, default 3
+        The horizon, in years of 365.25 days. The trial's watch was short: at five years 406
+        women are left, 285 of them with an event, a share of .70 that says more about who was
+        left out than about the trial.
+    return_X_y : bool, default False
+        Return ``(data, target)`` in place of the Bunch.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        ``data`` (DataFrame), ``target`` (Series of 0 and 1, named ``event``), ``frame`` (every
+        column of the file, and ``event``), ``feature_names``, ``target_names``, ``DESCR``,
+        ``source``, ``licence``.
+
+    Notes
+    -----
+    Every woman is node-positive, `size` is in mm (in classes in `load_rotterdam`), and there is
+    no `chemo`. Published with [RoystonAltman2013]; read from the R package survival.
+
+    Examples
+    --------
+    >>> trial = load_gbsg()
+    >>> trial.data.shape, int(trial.target.sum())
+    ((555, 8), 224)
+    """
+    days = _horizon(years)
+    women = _GBSG.read()
+    event = (women["status"] == 1) & (women["rfstime"] <= days)
+    return _cohort(_GBSG, women, event, event | (women["rfstime"] >= days), years, return_X_y)
+
+
+def _horizon(years: float) -> float:
+    """Days of a horizon given in years."""
+    advice = "3 is the horizon that suits both cohorts"
+    return DAYS_PER_YEAR * check_number(years, "years", above=0, advice=advice)
+
+
+def _cohort(
+    source: _Source,
+    women: pd.DataFrame,
+    event: pd.Series,
+    known: pd.Series,
+    years: float,
+    return_X_y: bool,
+) -> Bunch | tuple[pd.DataFrame, pd.Series]:
+    """Keep the women whose outcome at the horizon is known."""
+    frame = women.assign(event=event.astype("int64"))[known].reset_index(drop=True)
+    if frame["event"].nunique() < 2:
+        raise ValueError(
+            f"years must leave women with and women without an event in {source.file}, got "
+            f"{years!r}, which leaves {len(frame)} women of one kind; try a horizon of 1 to 5"
+        )
+    return _bunch(source, frame, "event", ["event-free", "event"], return_X_y)
+
+
+def _bunch(
+    source: _Source, frame: pd.DataFrame, target: str, names: list[str], return_X_y: bool
+) -> Bunch | tuple[pd.DataFrame, pd.Series]:
+    """Shape a table as scikit-learn's loaders do."""
+    data, outcome = frame[list(source.features)].copy(), frame[target].copy()
+    if return_X_y:
+        return data, outcome
+    return Bunch(
+        data=data,
+        target=outcome,
+        frame=frame,
+        feature_names=list(source.features),
+        target_names=names,
+        DESCR=f"{source.description}\nSource: {source.source}.\nTerms: {source.licence}\n",
+        source=source.source,
+        licence=source.licence,
+    )
