@@ -1,0 +1,73 @@
+"""Findings: what a fit says about itself.
+
+A finding has a stable code, one sentence and a number. It is kept with what it is about and told
+once as a :class:`TailoringWarning`; docs/findings.md says what each code means and what to do.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+__all__ = ["CODES", "Finding", "TailoringWarning", "tell"]
+
+CODES = {
+    "separation": "a linear rule separates the weighted outcomes",
+    "collinearity": "some columns are linear combinations of others",
+    "weak-data": "the prior decides a direction of the coefficients",
+    "few-weighted-rows": "few rows carry the weight",
+    "few-weighted-events": "few events (or non-events) carry the weight",
+    "k-hat": "importance weights are unreliable",
+    "r-hat": "chains disagree",
+    "low-ess": "few effective draws",
+    "divergences": "NUTS met regions it could not follow",
+    "not-converged": "the mode was not reached",
+    "laplace-refused": "the posterior is far from normal, so it was sampled by NUTS",
+}
+
+
+class TailoringWarning(UserWarning):
+    """A finding, told as a warning."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing a fit says about itself.
+
+    Parameters
+    ----------
+    code
+        One of :data:`CODES`.
+    message
+        One sentence: what was found, and what to do about it.
+    value
+        The number behind it.
+
+    Examples
+    --------
+    >>> print(Finding("k-hat", "k-hat is 0.9; use sampler='nuts'.", 0.9))
+    k-hat: k-hat is 0.9; use sampler='nuts'. (see docs/findings.md#k-hat)
+    """
+
+    code: str
+    message: str
+    value: float
+
+    def __post_init__(self) -> None:
+        if self.code not in CODES:
+            raise ValueError(f"unknown finding code {self.code!r}; known: {', '.join(CODES)}")
+
+    @property
+    def link(self) -> str:
+        """Where the documentation explains the code."""
+        return f"docs/findings.md#{self.code}"
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message} (see {self.link})"
+
+
+def tell(findings: Iterable[Finding]) -> None:
+    """Warn of each finding, on behalf of the caller's caller."""
+    for finding in findings:
+        warnings.warn(str(finding), TailoringWarning, stacklevel=3)
