@@ -1,0 +1,295 @@
+"""What the data, the normal approximation and the chains say about themselves: findings.
+
+Each function looks for one thing and returns what it found, or None. Whatever costs more than the
+fit itself, a linear programme above all, runs only when cheap symptoms ask for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailoredbayes.findings import Finding
+from tailoredbayes.inference.draws import Chains, Draws
+from tailoredbayes.inference.laplace import Approximation
+from tailoredbayes.posterior import TailoredPosterior
+from tailoredbayes.rows import BLOCK_NUMBERS, block_rows
+
+__all__ = [
+    "Separation",
+    "chain_findings",
+    "collinearity",
+    "few_weights",
+    "k_hat_finding",
+    "non_normality",
+    "prior_share",
+    "separation",
+    "weak_data",
+]
+
+Floats = NDArray[np.float64]
+
+K_HAT_LIMIT = 0.7  # [Vehtari2024]
+R_HAT_LIMIT = 1.01  # [Vehtari2021]
+ESS_LIMIT = 400.0  # [Vehtari2021]: 100 for each of four chains
+# Weighted events (or non-events) under which a fit is a guess, whatever the number of covariates.
+_FEW_EVENTS = 10.0
+# Weight a coefficient, under which the rows are few.
+_FEW_ROWS = 5.0
+# Smallest eigenvalue of the covariates' weighted correlation matrix that passes: beyond, some
+# coefficient's variance is inflated some ten-thousandfold.
+_COLLINEAR = 1e-4
+# A prior that has more than this share of a direction decides it ...
+_DECIDES = 0.5
+# ... and one that has more than this share of one makes separation worth a linear programme.
+_SUSPICIOUS = 1e-3
+# Two standard deviations from the mode a normal has dropped by 2; a drop outside these multiples
+# of that is no normal's.
+_NORMAL_DROP = (0.4, 2.5)
+# Rows of the linear programme to begin with, and added to it at a time.
+_PROGRAMME_ROWS = 2000
+_PROGRAMME_ROUNDS = 50
+# Feasibility tolerance of the linear programme solver, and ten times that for what we conclude.
+_PROGRAMME_TOLERANCE = 1e-6
+
+
+def few_weights(posterior: TailoredPosterior, column: int) -> Iterator[Finding]:
+    """Find weights that leave too little data: few weighted rows, few weighted events."""
+    s, p = posterior.summary, posterior.n_coefficients
+    weight, events = float(s.weight[column]), float(s.events_weight[column])
+    if weight < _FEW_ROWS * p:
+        yield Finding(
+            "few-weighted-rows",
+            f"the weights sum to {weight:.3g} for {p} coefficients; lower the discount, or expect "
+            "the prior to speak",
+            weight,
+        )
+    rarer, kind = min((events, "events"), (weight - events, "non-events"))
+    if rarer < _FEW_EVENTS:
+        yield Finding(
+            "few-weighted-events",
+            f"the {kind} have a total weight of {rarer:.3g}; lower the discount or add data",
+            rarer,
+        )
+
+
+def prior_share(approximation: Approximation) -> tuple[Floats, Floats]:
+    """Return the prior's share of the curvature by direction, ascending, and the directions.
+
+    Directions are columns in the engine's coordinates, one posterior standard deviation long.
+    """
+    root = approximation.root
+    share, vector = np.linalg.eigh(root.T @ approximation.prior_curvature @ root)
+    return share, root @ vector
+
+
+def weak_data(posterior: TailoredPosterior, approximation: Approximation) -> Finding | None:
+    """Find a direction of the coefficients that the prior decides, not the data."""
+    share, direction = prior_share(approximation)
+    if share[-1] <= _DECIDES:
+        return None
+    weak = direction[:, share > _DECIDES]
+    # In units of each coefficient's own sd, so that units of measurement do not matter.
+    sd = np.sqrt((approximation.root**2).sum(axis=1))
+    part = np.sqrt((weak**2).sum(axis=1)) / sd
+    involved = [name for name, x in zip(posterior.names, part, strict=True) if x > 0.5]
+    return Finding(
+        "weak-data",
+        f"the prior has {share[-1]:.0%} of what is known along a direction that involves "
+        f"{_listed(involved)}; the data say little there",
+        float(share[-1]),
+    )
+
+
+def collinearity(posterior: TailoredPosterior, approximation: Approximation) -> Finding | None:
+    """Find covariates that are nearly linear combinations of others (or constant)."""
+    information = approximation.curvature - approximation.prior_curvature
+    names = posterior.names
+    if posterior.fit_intercept:
+        # What is left of the covariates once the intercept has had its part: their covariance.
+        edge, corner = information[1:, 0], information[0, 0]
+        information = information[1:, 1:] - np.outer(edge, edge) / corner
+        names = names[1:]
+    spread = np.diagonal(information)
+    raw = np.diagonal(approximation.curvature)[-len(names) :]
+    constant = spread <= 1e-12 * raw
+    if posterior.fit_intercept and constant.any():
+        which = [name for name, flag in zip(names, constant, strict=True) if flag]
+        return Finding(
+            "collinearity",
+            f"{_listed(which)} {'is' if len(which) == 1 else 'are'} constant where the weights "
+            "are, and cannot be told from the intercept; drop it",
+            0.0,
+        )
+    scale = 1 / np.sqrt(np.maximum(spread, np.finfo(float).tiny))
+    eigenvalue, vector = np.linalg.eigh(information * np.outer(scale, scale))
+    if eigenvalue[0] >= _COLLINEAR:
+        return None
+    part = np.abs(vector[:, 0])
+    involved = [name for name, x in zip(names, part, strict=True) if x > 0.1 * part.max()]
+    return Finding(
+        "collinearity",
+        f"{_listed(involved)} are nearly linear combinations of each other; their coefficients "
+        "can only be read together: drop one, or keep them for prediction alone",
+        float(max(eigenvalue[0], 0.0)),
+    )
+
+
+def non_normality(
+    posterior: TailoredPosterior, column: int, approximation: Approximation
+) -> float | None:
+    """Return the worst drop of the log posterior, as a multiple of a normal's, if it is too odd.
+
+    The log posterior is tried two standard deviations from the mode, both ways along each
+    direction of :func:`prior_share`, where a normal has dropped by exactly 2.
+    """
+    _, direction = prior_share(approximation)
+    mode = approximation.mode[:, None]
+    points = np.concatenate([mode, mode + 2 * direction, mode - 2 * direction], axis=1)
+    value = posterior.evaluate(points, column, order=0).value
+    drop = (value[0] - value[1:]) / 2
+    low, high = _NORMAL_DROP
+    oddness = np.maximum(low / np.maximum(drop, 1e-300), drop / high)
+    worst = int(np.argmax(oddness))
+    return float(drop[worst]) if oddness[worst] > 1 else None
+
+
+@dataclass(frozen=True)
+class Separation:
+    """A linear rule that no weighted row contradicts.
+
+    ``complete`` when every such row lies strictly on its side; otherwise some lie on the boundary
+    (quasi-complete). ``direction`` is in the engine's coordinates.
+    """
+
+    complete: bool
+    direction: Floats
+
+    def finding(self, posterior: TailoredPosterior) -> Finding:
+        """Say it."""
+        kind = "completely" if self.complete else "quasi-completely"
+        return Finding(
+            "separation",
+            f"a linear rule separates the weighted outcomes {kind}, so the size of the "
+            "coefficients is the prior's alone; give an informative prior such as Normal(0, 2.5) "
+            "on standardised covariates",
+            float(self.complete),
+        )
+
+
+def separation(
+    posterior: TailoredPosterior,
+    column: int,
+    approximation: Approximation,
+    *,
+    suspected: bool = False,
+) -> Separation | None:
+    """Look for a direction b with s_i x_i' b >= 0 for every weighted row, > 0 for some.
+
+    Such a direction exists exactly when the likelihood has no maximum [AlbertAnderson1984]. It is
+    looked for only when the prior has a visible share of the curvature (or ``suspected``): a slow
+    convergence alone proves nothing. The linear programme runs over the rows that matter: rows
+    that contradict its answer are added until none does, or no answer is left.
+    """
+    share, _ = prior_share(approximation)
+    if not suspected and share[-1] < _SUSPICIOUS:
+        return None
+    from scipy.optimize import linprog
+
+    mode = approximation.mode
+    scale, _ = _margins(posterior, column, mode, 0)
+    unit = np.where(scale > 0, scale, 1.0)
+    _, rows = _margins(posterior, column, mode, _PROGRAMME_ROWS)
+    for _ in range(_PROGRAMME_ROUNDS):
+        unit_rows = rows / unit
+        solved = linprog(
+            -unit_rows.sum(axis=0), A_ub=-unit_rows, b_ub=np.zeros(len(rows)), bounds=(-1, 1)
+        )
+        gains = unit_rows @ solved.x if solved.success else np.zeros(1)
+        if gains.max() <= _PROGRAMME_TOLERANCE:
+            return None
+        direction = solved.x / unit
+        _, hardest = _margins(posterior, column, direction, _PROGRAMME_ROWS)
+        margin = hardest @ direction
+        if margin.min() >= -_PROGRAMME_TOLERANCE:
+            at_mode = rows @ mode  # the hardest rows there: all on their side, all rows are
+            complete = margin.min() > _PROGRAMME_TOLERANCE or (
+                len(at_mode) > 0 and _margins(posterior, column, mode, 1)[1] @ mode > 0
+            )
+            return Separation(bool(complete), direction)
+        rows = np.concatenate([rows, hardest[margin < -_PROGRAMME_TOLERANCE]])
+    return None
+
+
+def _margins(
+    posterior: TailoredPosterior, column: int, theta: Floats, most: int
+) -> tuple[Floats, Floats]:
+    """Return the largest |z| by coefficient, and the ``most`` signed rows of least margin."""
+    size = block_rows(posterior.n_coefficients, 8 * BLOCK_NUMBERS)
+    wanted = np.array([column])
+    largest = np.zeros(posterior.n_coefficients)
+    kept = np.zeros((0, posterior.n_coefficients))
+    for shard in range(posterior.rows.n_shards):
+        for block in posterior.rows.blocks(shard, size, wanted):
+            signed = -posterior.against(block)[block.weights[:, 0] > 0]
+            if not len(signed):
+                continue
+            largest = np.maximum(largest, np.abs(signed).max(axis=0))
+            if most:
+                kept = np.concatenate([kept, signed])
+                if len(kept) > most:
+                    kept = kept[np.argpartition(kept @ theta, most)[:most]]
+    return largest, kept
+
+
+def k_hat_finding(chains: Chains) -> Finding | None:
+    """Find importance weights whose tail is too heavy to trust."""
+    k_hat = chains.facts.get("k_hat")
+    if k_hat is None or k_hat <= K_HAT_LIMIT:
+        return None
+    return Finding(
+        "k-hat",
+        f"the importance weights have k-hat {k_hat:.2f}, above {K_HAT_LIMIT}, and cannot be "
+        "trusted; use sampler='nuts'",
+        k_hat,
+    )
+
+
+def chain_findings(draws: Draws) -> Iterator[Finding]:
+    """Find chains that disagree, too few effective draws, divergences."""
+    if draws.values.shape[1] < 4:  # too short for split chains
+        return
+    if draws.flat.shape[0] >= ESS_LIMIT:
+        r_hat, ess = draws.r_hat(), np.minimum(draws.ess("bulk"), draws.ess("tail"))
+        worst = int(np.nanargmax(r_hat))
+        if r_hat[worst] > R_HAT_LIMIT:
+            yield Finding(
+                "r-hat",
+                f"R-hat of {draws.names[worst]} is {r_hat[worst]:.3f}, above {R_HAT_LIMIT}: the "
+                "chains disagree; ask for more draws or use sampler='nuts'",
+                float(r_hat[worst]),
+            )
+        worst = int(np.nanargmin(ess))
+        if ess[worst] < ESS_LIMIT:
+            yield Finding(
+                "low-ess",
+                f"{draws.names[worst]} has {ess[worst]:.0f} effective draws, below "
+                f"{ESS_LIMIT:.0f}: ask for more draws",
+                float(ess[worst]),
+            )
+    diverging = draws.facts.get("divergences", 0.0)
+    if diverging:
+        yield Finding(
+            "divergences",
+            f"{diverging:.0f} NUTS transitions diverged; a tighter prior makes the posterior "
+            "easier to follow",
+            diverging,
+        )
+
+
+def _listed(names: list[str], most: int = 6) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
