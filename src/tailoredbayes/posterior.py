@@ -25,14 +25,18 @@ from numpy.typing import ArrayLike, NDArray
 from tailoredbayes.priors import Normal, Prior
 from tailoredbayes.rows import (
     BLOCK_NUMBERS,
+    WORTH_THREADS,
     ArrayRows,
     Block,
     RowSource,
     RowSummary,
     WeightColumns,
+    WeightSummary,
     block_rows,
+    one_blas_thread,
     sum_over_rows,
-    summarise,
+    summarise_rows,
+    summarise_weights,
 )
 
 __all__ = ["Evaluation", "TailoredPosterior"]
@@ -138,8 +142,10 @@ class TailoredPosterior:
                 f"{prior!r}"
             )
         self.prior.check(self.n_coefficients)
-        self.summary: RowSummary = summarise(rows, threads)
+        self.summary: RowSummary = summarise_rows(rows, threads)
+        self.weight_summary: WeightSummary = summarise_weights(rows, threads)
         self.shift = self._far_shift()
+        self.shifted = bool(self.shift.any())
         # A sampler passes over small data thousands of times: sign and shift the rows once.
         self._signed: RowSource | None = None
         if isinstance(rows, ArrayRows) and rows.n_rows * self.n_coefficients <= _KEPT_NUMBERS:
@@ -160,6 +166,18 @@ class TailoredPosterior:
         # A constant column becomes exactly 0: a mean would leave its rounding error as data.
         return np.where(far, np.where(s.low == s.high, s.low, s.mean), 0.0)
 
+    def reweighted(self, weights: ArrayLike | WeightColumns) -> TailoredPosterior:
+        """Return the posterior of the same rows in memory under other weights; X is shared."""
+        if not isinstance(self.rows, ArrayRows):
+            raise TypeError("only rows in memory can be reweighted; name other weight columns")
+        other = copy(self)
+        other.rows = self.rows.reweighted(weights)
+        other.n_columns = other.rows.n_columns
+        other.weight_summary = summarise_weights(other.rows, self.threads)
+        if isinstance(self._signed, ArrayRows):
+            other._signed = replace(self._signed, weights=other.rows.weights)
+        return other
+
     def thinned(self, step: int) -> TailoredPosterior:
         """Return the posterior of about every ``step``-th row: a place to start from, no answer."""
         few = copy(self)
@@ -170,7 +188,7 @@ class TailoredPosterior:
 
     def coefficients(self, theta: Floats) -> Floats:
         """Translate the engine's coordinates (p, k) into the user's coefficients."""
-        if not self.shift.any():
+        if not self.shifted:
             return theta
         beta = theta.copy()
         beta[0] -= self.shift @ theta[1:]
@@ -178,7 +196,7 @@ class TailoredPosterior:
 
     def theta(self, beta: Floats) -> Floats:
         """Translate the user's coefficients (p, k) into the engine's coordinates."""
-        if not self.shift.any():
+        if not self.shifted:
             return beta
         theta = beta.copy()
         theta[0] += self.shift @ beta[1:]
@@ -206,7 +224,7 @@ class TailoredPosterior:
         likelihood = self.likelihood(theta, self._column(column), 1).gradient
         # theta = T^-1 beta: only the intercept's coordinate mixes.
         out: Floats = likelihood[:, 0].copy()
-        if self.shift.any():
+        if self.shifted:
             out[1:] += self.shift * out[0]
         return np.asarray(out + self.prior.gradient(self._one_point(beta))[:, 0])
 
@@ -270,7 +288,7 @@ class TailoredPosterior:
 
     def _pull(self, gradient: Floats) -> Floats:
         """Turn a gradient by beta into one by theta."""
-        if not self.shift.any():
+        if not self.shifted:
             return gradient
         pulled = gradient.copy()
         pulled[1:] -= self.shift[:, None] * gradient[0]
@@ -278,7 +296,7 @@ class TailoredPosterior:
 
     def pull_curvature(self, curvature: Floats) -> Floats:
         """Turn curvatures (k, p, p) by beta into ones by theta."""
-        if not self.shift.any():
+        if not self.shifted:
             return curvature
         t = self.coefficient_map()
         out: Floats = t.T @ curvature @ t
@@ -309,7 +327,7 @@ class TailoredPosterior:
 
     def against(self, block: Block) -> Floats:
         """Rows z_i = -s_i x_i, the intercept's 1 first: z_i' theta is minus the margin of row i."""
-        x = block.x - self.shift if self.shift.any() else block.x
+        x = block.x - self.shift if self.shifted else block.x
         minus = -block.sign[:, None]
         if not self.fit_intercept:
             return x * minus
@@ -326,14 +344,27 @@ class TailoredPosterior:
             z = self.against(block) if self._signed is None else block.x
             return _block_sums(z, block.weights, theta, order, products)
 
+        signed, cost = self._signed, k * (10 + (p * p if order == 2 else p))
+        size = _block_size(p, k, order, products)
+        if (
+            isinstance(signed, ArrayRows)
+            and signed.n_rows <= size
+            and signed.n_rows * cost < WORTH_THREADS
+            and isinstance(signed.weights, np.ndarray)
+        ):
+            # One block: a sampler's thousands of small steps are spared the machinery.
+            with one_blas_thread:
+                block = _block_sums(signed.x, signed.weights[:, columns], theta, order, products)
+            value, gradient, curvature = block
+            return Evaluation(value, gradient, _unpacked(curvature, p) if products else curvature)
         every = np.array_equal(columns, np.arange(self.n_columns))
         value, gradient, curvature = sum_over_rows(
             self.rows if self._signed is None else self._signed,
             block_sums,
-            size=_block_size(p, k, order, products),
+            size=size,
             columns=None if every else columns,
             threads=self.threads,
-            cost_per_row=k * (10 + (p * p if order == 2 else p)),
+            cost_per_row=cost,
         )
         return Evaluation(value, gradient, _unpacked(curvature, p) if products else curvature)
 

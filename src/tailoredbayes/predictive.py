@@ -32,6 +32,7 @@ __all__ = [
     "laplace_risk",
     "logistic_normal_mean",
     "mean_risk",
+    "normal_risk",
     "risk_draws",
     "risk_interval",
 ]
@@ -137,26 +138,38 @@ def laplace_risk(
         One posterior a column, in the user's coefficients.
     covariances : array (k, p, p)
     """
+    symmetric = 0.5 * (covariances + covariances.transpose(0, 2, 1))
+    return normal_risk(x, modes, np.asarray(np.linalg.cholesky(symmetric)), threads=threads)
+
+
+def normal_risk(
+    x: ArrayLike,
+    modes: Floats,
+    roots: Floats,
+    *,
+    rows: NDArray[np.intp] | None = None,
+    threads: int | None = None,
+) -> Floats:
+    """Predict as :func:`laplace_risk`, from roots R (k, p, p) of the covariances R R'.
+
+    ``rows`` picks rows of ``x``, block by block: no copy of them all is made.
+    """
     matrix = real_matrix(x)
-    intercept = modes.shape[0] == matrix.shape[1] + 1
-    roots = np.linalg.cholesky(_symmetric(covariances))
-
-    def one(z: Floats) -> Floats:
-        mean = z @ modes
-        spread = np.stack([np.sqrt(((z @ root) ** 2).sum(axis=1)) for root in roots], axis=1)
-        return logistic_normal_mean(mean, spread)
-
-    def design(block: NDArray[np.floating]) -> Floats:
-        z = np.asarray(block, dtype=np.float64)
-        return np.concatenate([np.ones((len(z), 1)), z], axis=1) if intercept else z
-
-    out = np.empty((matrix.shape[0], modes.shape[1]))
-    size = block_rows(_HERMITE_NODES * modes.shape[1], 4 * BLOCK_NUMBERS)
+    p, k = modes.shape
+    intercept = p == matrix.shape[1] + 1
+    across = np.ascontiguousarray(roots.transpose(1, 0, 2)).reshape(p, k * roots.shape[2])
+    out = np.empty((matrix.shape[0] if rows is None else len(rows), k))
+    size = block_rows(k * p)
 
     def fill(start: int) -> None:
-        out[start : start + size] = one(design(matrix[start : start + size]))
+        some = slice(start, start + size)
+        block = np.asarray(matrix[some if rows is None else rows[some]], dtype=np.float64)
+        z = np.concatenate([np.ones((len(block), 1)), block], axis=1) if intercept else block
+        scaled = (z @ across).reshape(len(z), k, -1)
+        sd = np.sqrt((scaled * scaled).sum(axis=2))
+        out[some] = logistic_normal_mean(z @ modes, sd)
 
-    _share_out(fill, range(0, matrix.shape[0], size), threads)
+    _share_out(fill, range(0, len(out), size), threads)
     return out
 
 
@@ -165,8 +178,8 @@ def logistic_normal_mean(mean: Floats, sd: Floats) -> Floats:
 
     Gauss-Hermite for small ``sd``. The poles of expit at +-i pi come near the real axis, in units
     of Z, as ``sd`` grows, and Gauss-Hermite converges ever more slowly; the trapezoidal rule's
-    error is 2 exp(-2 pi (pi / sd) / h) for a step h [TrefethenWeideman2014], so its step
-    shrinks with ``sd``.
+    error is 2 exp(-2 pi a / h) for a step h and poles at a = pi / sd [TrefethenWeideman2014], times
+    the normal density's exp(a^2 / 2) there, so its step shrinks with ``sd``.
 
     >>> logistic_normal_mean(np.array([0.0, 1.0]), np.array([3.0, 0.0])).round(6)
     array([0.5     , 0.731059])
@@ -176,7 +189,8 @@ def logistic_normal_mean(mean: Floats, sd: Floats) -> Floats:
         nodes, weights = np.polynomial.hermite_e.hermegauss(_HERMITE_NODES)
     else:
         # 28 = -log(twelve digits); beyond 7.5 the normal density is below that, too.
-        step = min(0.6, 2 * np.pi**2 / largest / 28.0)
+        pole = np.pi / largest
+        step = min(0.6, 2 * np.pi * pole / (28.0 + 0.5 * pole**2))
         nodes = np.arange(-7.5, 7.5 + step, step)
         weights = np.exp(-0.5 * nodes * nodes)
     weights = weights / weights.sum()
@@ -184,10 +198,6 @@ def logistic_normal_mean(mean: Floats, sd: Floats) -> Floats:
     for node, weight in zip(nodes, weights, strict=True):
         total += weight * expit(mean + node * sd)
     return total
-
-
-def _symmetric(matrices: Floats) -> Floats:
-    return 0.5 * (matrices + matrices.transpose(0, 2, 1))
 
 
 def _split(

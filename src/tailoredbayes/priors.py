@@ -149,10 +149,16 @@ class Normal(IndependentPrior):
     sd: ArrayLike = 100.0
     _mean: Floats = field(init=False, repr=False, compare=False)
     _sd: Floats = field(init=False, repr=False, compare=False)
+    _precision: Floats = field(init=False, repr=False, compare=False)
+    _log_scale: Floats = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        sd = _column("Normal", "sd", self.sd, positive=True)
         object.__setattr__(self, "_mean", _column("Normal", "mean", self.mean))
-        object.__setattr__(self, "_sd", _column("Normal", "sd", self.sd, positive=True))
+        object.__setattr__(self, "_sd", sd)
+        # Samplers ask thousands of times.
+        object.__setattr__(self, "_precision", 1 / sd**2)
+        object.__setattr__(self, "_log_scale", np.log(sd * np.sqrt(2 * np.pi)))
 
     def parameters(self) -> dict[str, Floats]:
         """Return mean and sd."""
@@ -160,16 +166,16 @@ class Normal(IndependentPrior):
 
     def term(self, beta: Floats) -> Floats:
         """Log-density of each coefficient."""
-        z = (beta - self._mean) / self._sd
-        return np.asarray(-0.5 * z * z - np.log(self._sd * np.sqrt(2 * np.pi)))
+        b = beta - self._mean
+        return -0.5 * self._precision * b * b - self._log_scale
 
     def slope(self, beta: Floats) -> Floats:
         """-(beta - mean) / sd^2."""
-        return -(beta - self._mean) / self._sd**2
+        return (self._mean - beta) * self._precision
 
     def bend(self, beta: Floats) -> Floats:
         """1 / sd^2."""
-        return np.broadcast_to(1 / self._sd**2, beta.shape)
+        return np.broadcast_to(self._precision, beta.shape)
 
 
 @dataclass(frozen=True)

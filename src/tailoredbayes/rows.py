@@ -9,14 +9,13 @@ memory (:class:`ParquetRows`).
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock
+from threading import Lock, get_ident
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -45,8 +44,9 @@ BLOCK_NUMBERS = 16384
 # size and on nothing else.
 MOST_SHARDS = 16
 _ROWS_PER_SHARD = 2048
-# Below this many elementary operations (about a millisecond) starting threads does not pay.
-_WORTH_THREADS = 1_000_000
+# Below this many elementary operations (some four milliseconds) threads were no faster when
+# measured: starting them costs up to one, and more beside other work.
+WORTH_THREADS = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +176,10 @@ class ArrayRows:
                 np.asarray(weights, dtype=np.float64),
             )
 
+    def reweighted(self, weights: ArrayLike | WeightColumns) -> ArrayRows:
+        """Return the same rows under other weights; nothing is copied."""
+        return replace(self, weights=_weight_columns(weights, self.n_rows))
+
     def covariates(self) -> Block:
         """Return all rows as one block, without their weights: for small data."""
         return Block(
@@ -284,11 +288,10 @@ class ParquetRows:
                         f"column {self.outcome!r} of {self.path} must hold 0 and 1 only, got "
                         f"{outcome[(outcome != 0) & (outcome != 1)][0]}"
                     )
+                w = np.ones((batch.num_rows, len(wanted)))
                 if self.weights:
-                    names = [self.weights[k] for k in wanted]
-                    w = np.stack([self._column(batch, name) for name in names], axis=1)
-                else:
-                    w = np.ones((batch.num_rows, len(wanted)))
+                    for place, k in enumerate(wanted):
+                        w[:, place] = self._column(batch, self.weights[k])
                 for start in range(0, batch.num_rows, size):
                     rows = slice(start, start + size)
                     yield Block(x[rows], 2 * outcome[rows] - 1, w[rows])
@@ -336,6 +339,8 @@ def real_matrix(x: ArrayLike) -> NDArray[Any]:
         )
     if matrix.dtype.kind not in "buif":
         try:
+            if matrix.dtype.kind != "O":  # NumPy would read text, dates and complex numbers, too
+                raise TypeError
             matrix = matrix.astype(np.float64)
         except (TypeError, ValueError):
             raise ValueError(
@@ -381,26 +386,37 @@ class _OneBlasThread:
     """Keep BLAS to one thread while any pass is under way, in whichever thread it runs.
 
     A plain limit would be lost when two passes overlap: the first to end would restore the limit
-    that the second had seen.
+    that the second had seen. And threadpoolctl (from 3.7 on) ignores, without a word, whoever lifts
+    a limit in another thread than the one that set it, so control is taken over first.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._passes = 0
         self._limit: Any = None
+        self._set_by = 0
 
     def __enter__(self) -> None:
         with self._lock:
             self._passes += 1
             if self._passes == 1:
                 self._limit = _blas().limit(limits=1, user_api="blas")
-                self._limit.__enter__()
+                self._set_by = get_ident()
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
             self._passes -= 1
             if self._passes == 0:
-                self._limit.__exit__(None, None, None)
+                if self._set_by != get_ident():
+                    self._give_up_control(force=True)
+                self._limit.restore_original_limits()
+                self._give_up_control()
+
+    @staticmethod
+    def _give_up_control(**force: bool) -> None:
+        for library in _blas().lib_controllers:
+            if hasattr(library, "clear_controlling_thread"):
+                library.clear_controlling_thread(**force)
 
 
 @lru_cache(maxsize=1)
@@ -459,7 +475,7 @@ def sum_over_rows(
         return total
 
     workers = min(available_threads() if threads is None else threads, rows.n_shards)
-    if rows.n_rows * cost_per_row < _WORTH_THREADS:
+    if rows.n_rows * cost_per_row < WORTH_THREADS:
         workers = 1
     with one_blas_thread:
         if workers <= 1:
@@ -476,19 +492,27 @@ def sum_over_rows(
 
 @dataclass(frozen=True)
 class RowSummary:
-    """What one pass tells about a source: for the checks at the door and the engine's units.
+    """What one pass tells about the covariates and outcomes of a source.
 
-    ``mean``, ``low``, ``high``, ``sd`` are per covariate; ``weight``, ``events_weight``,
-    ``rows_used``, ``events_used`` and ``kish`` per weight column (sum of weights, that of the
-    events, rows and events with positive weight, Kish's effective sample size).
+    ``mean``, ``sd``, ``low`` and ``high`` are per covariate.
     """
 
     n_rows: int
+    events: int
     mean: Floats
     sd: Floats
     low: Floats
     high: Floats
-    events: int
+
+
+@dataclass(frozen=True)
+class WeightSummary:
+    """What one pass tells about weight columns, an entry a column.
+
+    Sum of the weights (ESS_T), of those of the events, rows and events of positive weight, and
+    Kish's effective sample size.
+    """
+
     weight: Floats
     events_weight: Floats
     rows_used: Floats
@@ -500,45 +524,43 @@ class RowSummary:
 _LARGEST = 1e140
 
 
-def summarise(rows: RowSource, threads: int | None = None) -> RowSummary:
+# Numbers in a row that a reduction down the columns runs along at full speed.
+_WIDE = 1024
+
+
+def _down(reduce: Callable[..., Floats], x: Floats) -> Floats:
+    """Return ``reduce(x, axis=0)``: a few wide rows go down faster than many narrow ones."""
+    n, d = x.shape
+    tall = max(1, _WIDE // d)
+    wide = n // tall
+    if tall == 1 or wide < 2 or not x.flags.c_contiguous:
+        return np.asarray(reduce(x, axis=0))
+    head = reduce(x[: wide * tall].reshape(wide, tall * d), axis=0).reshape(tall, d)
+    return np.asarray(reduce(np.concatenate([head, x[wide * tall :]]), axis=0))
+
+
+def summarise_rows(rows: RowSource, threads: int | None = None) -> RowSummary:
     """Pass over the rows once; refuse values that no posterior could be made of."""
 
     def sums(block: Block) -> tuple[Floats, ...]:
-        x, w = block.x, block.weights
-        one, event, used = np.ones(x.shape[0]), 0.5 * (block.sign + 1), np.asarray(w > 0, float)
-        return (
-            # Lows are kept negated, so that maxima serve for both; NaN is carried along.
-            -x.min(axis=0),
-            x.max(axis=0),
-            -w.min(axis=0),
-            one @ x,
-            one @ (x * x),
-            event.sum(),
-            one @ w,
-            event @ w,
-            one @ used,
-            event @ used,
-            one @ (w * w),
-        )
+        x = block.x
+        one = np.ones(x.shape[0])
+        # Lows are kept negated, so that maxima serve for both; NaN is carried along.
+        events = np.asarray((block.sign > 0).sum(), dtype=np.float64)
+        return -_down(np.min, x), _down(np.max, x), one @ x, one @ (x * x), events
 
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is named below
-        low, high, low_weight, x1, x2, events, w1, we, used, used_events, w2 = sum_over_rows(
+        low, high, x1, x2, events = sum_over_rows(
             rows,
             sums,
-            size=block_rows(rows.n_features + rows.n_columns, 4 * BLOCK_NUMBERS),
+            size=block_rows(rows.n_features, 4 * BLOCK_NUMBERS),
+            columns=np.zeros(0, dtype=np.intp),
             threads=threads,
-            cost_per_row=8 * (rows.n_features + rows.n_columns),
-            combine=(np.maximum,) * 3 + (np.add,) * 8,
+            cost_per_row=8 * rows.n_features,
+            combine=(np.maximum,) * 2 + (np.add,) * 3,
         )
-    low, low_weight = -low, -low_weight
+    low = -low
     _refuse(~(np.abs(low) < _LARGEST) | ~(np.abs(high) < _LARGEST), low, high)
-    if not (np.isfinite(w1).all() and (low_weight >= 0).all()):
-        worst = float(low_weight.min()) if np.isfinite(w1).all() else float("nan")
-        found = "NaN or infinity" if math.isnan(worst) else f"{worst:g}"
-        raise ValueError(f"weights must be finite and not negative, got {found}")
-    if not (w1 > 0).all():
-        which = "" if len(w1) == 1 else f" in column {int(np.argmin(w1 > 0))}"
-        raise ValueError(f"weights must not all be zero{which}; is the discount far too large?")
     n = rows.n_rows
     if events in (0, n):
         raise ValueError(
@@ -546,19 +568,34 @@ def summarise(rows: RowSource, threads: int | None = None) -> RowSummary:
             f"{n} row{'s' if n > 1 else ''}"
         )
     mean = x1 / n
-    return RowSummary(
-        n_rows=n,
-        mean=mean,
-        sd=np.sqrt(np.maximum(x2 / n - mean * mean, 0.0)),
-        low=low,
-        high=high,
-        events=int(events),
-        weight=w1,
-        events_weight=we,
-        rows_used=used,
-        events_used=used_events,
-        kish=w1 * w1 / w2,
+    sd = np.sqrt(np.maximum(x2 / n - mean * mean, 0.0))
+    return RowSummary(n_rows=n, events=int(events), mean=mean, sd=sd, low=low, high=high)
+
+
+def summarise_weights(rows: RowSource, threads: int | None = None) -> WeightSummary:
+    """Pass over the weights once; refuse what cannot weigh."""
+
+    def sums(block: Block) -> tuple[Floats, ...]:
+        w = block.weights
+        one, event, used = np.ones(len(w)), 0.5 * (block.sign + 1), np.asarray(w > 0, float)
+        return -w.min(axis=0), one @ w, event @ w, one @ used, event @ used, one @ (w * w)
+
+    lowest, weight, events_weight, used, events_used, squares = sum_over_rows(
+        rows,
+        sums,
+        size=block_rows(rows.n_columns, 4 * BLOCK_NUMBERS),
+        threads=threads,
+        cost_per_row=8 * rows.n_columns,
+        combine=(np.maximum,) + (np.add,) * 5,
     )
+    if not np.isfinite(weight).all() or (lowest > 0).any():
+        finite = np.isfinite(weight).all()
+        found = f"{float(-lowest.max()):g}" if finite else "NaN or infinity"
+        raise ValueError(f"weights must be finite and not negative, got {found}")
+    if not (weight > 0).all():
+        which = "" if len(weight) == 1 else f" in column {int(np.argmin(weight > 0))}"
+        raise ValueError(f"weights must not all be zero{which}; is the discount far too large?")
+    return WeightSummary(weight, events_weight, used, events_used, weight * weight / squares)
 
 
 def _refuse(bad: NDArray[np.bool_], low: Floats, high: Floats) -> None:

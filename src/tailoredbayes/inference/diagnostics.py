@@ -35,6 +35,7 @@ Floats = NDArray[np.float64]
 K_HAT_LIMIT = 0.7  # [Vehtari2024]
 R_HAT_LIMIT = 1.01  # [Vehtari2021]
 ESS_LIMIT = 400.0  # [Vehtari2021]: 100 for each of four chains
+_CHAIN_SAMPLERS = ("nuts", "metropolis")
 # Weighted events (or non-events) under which a fit is a guess, whatever the number of covariates.
 _FEW_EVENTS = 10.0
 # Weight a coefficient, under which the rows are few.
@@ -58,7 +59,7 @@ _PROGRAMME_TOLERANCE = 1e-6
 
 def few_weights(posterior: TailoredPosterior, column: int) -> Iterator[Finding]:
     """Find weights that leave too little data: few weighted rows, few weighted events."""
-    s, p = posterior.summary, posterior.n_coefficients
+    s, p = posterior.weight_summary, posterior.n_coefficients
     weight, events = float(s.weight[column]), float(s.events_weight[column])
     if weight < _FEW_ROWS * p:
         yield Finding(
@@ -108,13 +109,13 @@ def collinearity(posterior: TailoredPosterior, approximation: Approximation) -> 
     """Find covariates that are nearly linear combinations of others (or constant)."""
     information = approximation.curvature - approximation.prior_curvature
     names = posterior.names
+    raw = np.diagonal(information)[-posterior.rows.n_features :]
     if posterior.fit_intercept:
         # What is left of the covariates once the intercept has had its part: their covariance.
         edge, corner = information[1:, 0], information[0, 0]
         information = information[1:, 1:] - np.outer(edge, edge) / corner
         names = names[1:]
     spread = np.diagonal(information)
-    raw = np.diagonal(approximation.curvature)[-len(names) :]
     constant = spread <= 1e-12 * raw
     if posterior.fit_intercept and constant.any():
         which = [name for name, flag in zip(names, constant, strict=True) if flag]
@@ -168,6 +169,13 @@ class Separation:
     complete: bool
     direction: Floats
 
+    def prior_is_flat(self, posterior: TailoredPosterior, approximation: Approximation) -> bool:
+        """Whether the prior does not fall along the direction: then no posterior is proper."""
+        # Far along it: the direction moves margins by about 1.
+        away = approximation.mode + np.array([[0.0], [1e6]]) * self.direction
+        near, far = posterior.prior.value(posterior.coefficients(away.T))
+        return bool(far >= near)
+
     def finding(self, posterior: TailoredPosterior) -> Finding:
         """Say it."""
         kind = "completely" if self.complete else "quasi-completely"
@@ -191,58 +199,84 @@ def separation(
 
     Such a direction exists exactly when the likelihood has no maximum [AlbertAnderson1984]. It is
     looked for only when the prior has a visible share of the curvature (or ``suspected``): a slow
-    convergence alone proves nothing. The linear programme runs over the rows that matter: rows
-    that contradict its answer are added until none does, or no answer is left.
+    convergence alone proves nothing. The linear programmes run over the rows that matter: rows
+    that contradict an answer are added until none does, or no answer is left.
     """
     share, _ = prior_share(approximation)
     if not suspected and share[-1] < _SUSPICIOUS:
         return None
-    from scipy.optimize import linprog
-
-    mode = approximation.mode
-    scale, _ = _margins(posterior, column, mode, 0)
-    unit = np.where(scale > 0, scale, 1.0)
-    _, rows = _margins(posterior, column, mode, _PROGRAMME_ROWS)
-    for _ in range(_PROGRAMME_ROUNDS):
-        unit_rows = rows / unit
-        solved = linprog(
-            -unit_rows.sum(axis=0), A_ub=-unit_rows, b_ub=np.zeros(len(rows)), bounds=(-1, 1)
-        )
-        gains = unit_rows @ solved.x if solved.success else np.zeros(1)
-        if gains.max() <= _PROGRAMME_TOLERANCE:
-            return None
-        direction = solved.x / unit
-        _, hardest = _margins(posterior, column, direction, _PROGRAMME_ROWS)
-        margin = hardest @ direction
-        if margin.min() >= -_PROGRAMME_TOLERANCE:
-            at_mode = rows @ mode  # the hardest rows there: all on their side, all rows are
-            complete = margin.min() > _PROGRAMME_TOLERANCE or (
-                len(at_mode) > 0 and _margins(posterior, column, mode, 1)[1] @ mode > 0
-            )
-            return Separation(bool(complete), direction)
-        rows = np.concatenate([rows, hardest[margin < -_PROGRAMME_TOLERANCE]])
+    largest, total = _extent(posterior, column)
+    unit = np.where(largest > 0, largest, 1.0)
+    rows, _ = _hardest(posterior, column, approximation.mode)
+    for complete in (True, False):
+        for _ in range(_PROGRAMME_ROUNDS):
+            direction = _separating(rows / unit, total / unit, complete)
+            if direction is None:
+                break
+            direction /= unit
+            hardest, best = _hardest(posterior, column, direction)
+            margin = hardest @ direction
+            if complete and margin.min() > _PROGRAMME_TOLERANCE:
+                return Separation(True, direction)
+            if not complete and margin.min() >= -_PROGRAMME_TOLERANCE:
+                return Separation(False, direction) if best > _PROGRAMME_TOLERANCE else None
+            limit = _PROGRAMME_TOLERANCE if complete else -_PROGRAMME_TOLERANCE
+            rows = np.concatenate([rows, hardest[margin <= limit]])
     return None
 
 
-def _margins(
-    posterior: TailoredPosterior, column: int, theta: Floats, most: int
-) -> tuple[Floats, Floats]:
-    """Return the largest |z| by coefficient, and the ``most`` signed rows of least margin."""
+def _separating(rows: Floats, total: Floats, complete: bool) -> Floats | None:
+    """Return b in [-1, 1]^p with rows @ b >= 0, if there is a sensible one.
+
+    ``complete``: the one that maximises the least margin, which must be above 0. Otherwise the one
+    that maximises the sum of the margins of all rows, those not among ``rows`` too.
+    """
+    from scipy.optimize import linprog
+
+    p = rows.shape[1]
+    if complete:  # maximise t with rows @ b >= t
+        solved = linprog(
+            np.append(np.zeros(p), -1.0),
+            A_ub=np.column_stack([-rows, np.ones(len(rows))]),
+            b_ub=np.zeros(len(rows)),
+            bounds=[(-1, 1)] * p + [(0, 1)],
+        )
+    else:
+        objective = total / np.abs(total).max(initial=np.finfo(float).tiny)
+        solved = linprog(-objective, A_ub=-rows, b_ub=np.zeros(len(rows)), bounds=(-1, 1))
+    if not solved.success or -solved.fun <= _PROGRAMME_TOLERANCE:
+        return None
+    return np.asarray(solved.x[:p], dtype=np.float64)
+
+
+def _signed_rows(posterior: TailoredPosterior, column: int) -> Iterator[Floats]:
+    """Yield s_i x_i of the rows of positive weight, in blocks."""
     size = block_rows(posterior.n_coefficients, 8 * BLOCK_NUMBERS)
-    wanted = np.array([column])
-    largest = np.zeros(posterior.n_coefficients)
-    kept = np.zeros((0, posterior.n_coefficients))
     for shard in range(posterior.rows.n_shards):
-        for block in posterior.rows.blocks(shard, size, wanted):
+        for block in posterior.rows.blocks(shard, size, np.array([column])):
             signed = -posterior.against(block)[block.weights[:, 0] > 0]
-            if not len(signed):
-                continue
-            largest = np.maximum(largest, np.abs(signed).max(axis=0))
-            if most:
-                kept = np.concatenate([kept, signed])
-                if len(kept) > most:
-                    kept = kept[np.argpartition(kept @ theta, most)[:most]]
-    return largest, kept
+            if len(signed):
+                yield signed
+
+
+def _extent(posterior: TailoredPosterior, column: int) -> tuple[Floats, Floats]:
+    """Return the largest |x_j| of each coefficient and the sum of all signed rows."""
+    largest = total = np.zeros(posterior.n_coefficients)
+    for signed in _signed_rows(posterior, column):
+        largest = np.maximum(largest, np.abs(signed).max(axis=0))
+        total = total + signed.sum(axis=0)
+    return largest, total
+
+
+def _hardest(posterior: TailoredPosterior, column: int, theta: Floats) -> tuple[Floats, float]:
+    """Return the signed rows of least margin, at most ``_PROGRAMME_ROWS``, and the best margin."""
+    kept, best = np.zeros((0, posterior.n_coefficients)), -np.inf
+    for signed in _signed_rows(posterior, column):
+        best = max(best, float((signed @ theta).max()))
+        kept = np.concatenate([kept, signed])
+        if len(kept) > _PROGRAMME_ROWS:
+            kept = kept[np.argpartition(kept @ theta, _PROGRAMME_ROWS)[:_PROGRAMME_ROWS]]
+    return kept, best
 
 
 def k_hat_finding(chains: Chains) -> Finding | None:
@@ -260,26 +294,36 @@ def k_hat_finding(chains: Chains) -> Finding | None:
 
 def chain_findings(draws: Draws) -> Iterator[Finding]:
     """Find chains that disagree, too few effective draws, divergences."""
-    if draws.values.shape[1] < 4:  # too short for split chains
-        return
-    if draws.flat.shape[0] >= ESS_LIMIT:
-        r_hat, ess = draws.r_hat(), np.minimum(draws.ess("bulk"), draws.ess("tail"))
-        worst = int(np.nanargmax(r_hat))
-        if r_hat[worst] > R_HAT_LIMIT:
-            yield Finding(
-                "r-hat",
-                f"R-hat of {draws.names[worst]} is {r_hat[worst]:.3f}, above {R_HAT_LIMIT}: the "
-                "chains disagree; ask for more draws or use sampler='nuts'",
-                float(r_hat[worst]),
-            )
-        worst = int(np.nanargmin(ess))
-        if ess[worst] < ESS_LIMIT:
+    if len(draws.flat) < ESS_LIMIT:
+        return  # that few were asked for
+    if draws.sampler not in _CHAIN_SAMPLERS:
+        # Independent draws have no chains to disagree; their weights said what they are worth.
+        worth = draws.facts.get("importance_ess", np.inf)
+        if worth < ESS_LIMIT:
             yield Finding(
                 "low-ess",
-                f"{draws.names[worst]} has {ess[worst]:.0f} effective draws, below "
-                f"{ESS_LIMIT:.0f}: ask for more draws",
-                float(ess[worst]),
+                f"the importance weights are worth {worth:.0f} draws, below {ESS_LIMIT:.0f}: use "
+                "sampler='nuts'",
+                worth,
             )
+        return
+    r_hat, ess = draws.r_hat(), np.minimum(draws.ess("bulk"), draws.ess("tail"))
+    worst = int(np.nanargmax(r_hat))
+    if r_hat[worst] > R_HAT_LIMIT:
+        yield Finding(
+            "r-hat",
+            f"R-hat of {draws.names[worst]} is {r_hat[worst]:.3f}, above {R_HAT_LIMIT}: the "
+            "chains disagree; ask for more draws",
+            float(r_hat[worst]),
+        )
+    worst = int(np.nanargmin(ess))
+    if ess[worst] < ESS_LIMIT:
+        yield Finding(
+            "low-ess",
+            f"{draws.names[worst]} has {ess[worst]:.0f} effective draws, below "
+            f"{ESS_LIMIT:.0f}: ask for more draws",
+            float(ess[worst]),
+        )
     diverging = draws.facts.get("divergences", 0.0)
     if diverging:
         yield Finding(

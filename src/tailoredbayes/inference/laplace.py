@@ -24,6 +24,10 @@ Floats = NDArray[np.float64]
 
 # The Newton decrement under which the last step is taken: its error is of the order of its square.
 _TOLERANCE = 1e-6
+# Decrements d, d' of two full steps in a row foretell the next: d' (d'/d)^2. So small a ratio puts
+# it below 1e-6 d'. Over many rows the pass that would confirm it is spared; what it would change
+# in the curvature is of the order of d' / sqrt(n).
+_QUADRATIC, _QUADRATIC_FROM = 1e-3, 100_000
 _MOST_ITERATIONS = 100
 # The share of the predicted gain that a step must bring [BoydVandenberghe2004, 9.2].
 _ARMIJO = 1e-4
@@ -147,13 +151,13 @@ def _start(posterior: TailoredPosterior, indices: NDArray[np.intp]) -> Floats:
     zero = np.zeros((posterior.n_coefficients, 1))
     if len(indices) > 1:
         # The column with the most weight is the least tailored: all others set out from its mode.
-        heaviest = indices[[int(np.argmax(posterior.summary.weight[indices]))]]
+        heaviest = indices[[int(np.argmax(posterior.weight_summary.weight[indices]))]]
         return find_modes(posterior, heaviest).theta
-    summary = posterior.summary
-    if summary.n_rows >= _PILOT_FROM:
-        step = summary.n_rows // _PILOT_ROWS
-        events = summary.events_used[indices[0]]
-        rarer = min(events, summary.rows_used[indices[0]] - events)
+    if posterior.rows.n_rows >= _PILOT_FROM:
+        step = posterior.rows.n_rows // _PILOT_ROWS
+        used = posterior.weight_summary
+        events = used.events_used[indices[0]]
+        rarer = min(events, used.rows_used[indices[0]] - events)
         if rarer / step >= _PILOT_EVENTS * posterior.n_coefficients:
             try:
                 return _newton(posterior.thinned(step), indices, zero, width=None).theta
@@ -193,6 +197,7 @@ def _newton(
     decrement, iterations = np.full(k, np.inf), np.zeros(k, dtype=np.intp)
     converged = np.zeros(k, dtype=bool)
     active = np.arange(k)
+    many = posterior.rows.n_rows >= _QUADRATIC_FROM
     for _ in range(_MOST_ITERATIONS):
         prior: Prior | None = None
         if width is not None:
@@ -215,10 +220,12 @@ def _newton(
             step = _newton_step(found.curvature[enough], gradient)
             direction[:, moved] = step
             gain[moved] = np.maximum((gradient * step).sum(axis=0), 0.0)
-            decrement[moved] = np.sqrt(gain[moved])
+            last, full = decrement[moved], share[moved] == 1.0
+            decrement[moved] = now = np.sqrt(gain[moved])
             share[moved] = 1.0
             trial[:, moved] = here[:, moved] + step
-            converged[moved] = decrement[moved] <= _TOLERANCE
+            foreseen = many & full & (last <= 1.0) & (now <= _QUADRATIC * last)
+            converged[moved] = (now <= _TOLERANCE) | foreseen
             arrived = moved[converged[moved]]
             here[:, arrived] = trial[:, arrived]  # the last step, exact to rounding
         active = active[~converged[active] & (share[active] > 1e-10)]
@@ -271,8 +278,11 @@ def _refuse_singular(posterior: TailoredPosterior, curvature: Floats) -> None:
     worst = int(np.argmin(eigenvalue[:, 0]))
     part = np.abs(vector[worst, :, 0])
     involved = [posterior.names[j] for j in np.flatnonzero(part > 0.1 * part.max())]
+    # One alone is constant (a far column has had its constant taken off) or nothing but zeros.
+    alone = f"column {involved[0]} is constant or collinear"
+    several = f"columns {', '.join(involved)} are collinear"
     raise CollinearityError(
-        f"columns {', '.join(involved)} are collinear to working precision and the prior does not "
+        f"{several if len(involved) > 1 else alone} to working precision and the prior does not "
         "tell them apart (smallest eigenvalue of the scaled curvature "
         f"{eigenvalue[worst, 0]:.1e}); drop one of them, rescale them, or give a tighter prior"
     )

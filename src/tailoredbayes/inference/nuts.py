@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 # Whitened, a posterior leaves little to adapt to; one far from normal wants more, and small steps.
 _WARM_UP, _TARGET_ACCEPT = 300, 0.8
-_CAREFUL_WARM_UP, _CAREFUL_TARGET_ACCEPT = 800, 0.95
+_CAREFUL_WARM_UP, _CAREFUL_TARGET_ACCEPT = 500, 0.9
 
 
 def draw(

@@ -179,8 +179,7 @@ def _look(
     )
     if separated is not None:
         findings.append(separated.finding(posterior))
-        share, _ = diagnostics.prior_share(approximation)
-        if share[-1] <= 0:
+        if separated.prior_is_flat(posterior, approximation):
             raise LaplaceRefusedError(
                 "a linear rule separates the weighted outcomes and the prior is flat: there is no "
                 "proper posterior; give a prior such as Normal(0, 100)"
