@@ -1,0 +1,12 @@
+"""The benchmarks, one a file: each has ``run(quick)``, which returns a ``harness.Result``."""
+
+CASES = (
+    "map_one_column",
+    "map_45_columns",
+    "draws",
+    "memory",
+    "growth",
+    "curve",
+    "parquet",
+    "threads",
+)
