@@ -12,11 +12,17 @@ from tailoredbayes.decision import (
     target_threshold,
     target_threshold_from_utilities,
 )
+from tailoredbayes.estimators import (
+    TailoredClassifier,
+    TailoredFamily,
+    TailoredLogisticRegression,
+)
 from tailoredbayes.findings import Finding, TailoringWarning
 from tailoredbayes.inference import Draws, find_modes, sample
 from tailoredbayes.posterior import TailoredPosterior
 from tailoredbayes.priors import Laplace, LogDensity, Normal, StudentT
 from tailoredbayes.rows import ParquetRows
+from tailoredbayes.storage import load
 from tailoredbayes.weighting import (
     effective_sample_fraction,
     effective_sample_size,
@@ -35,6 +41,9 @@ __all__ = [
     "Normal",
     "ParquetRows",
     "StudentT",
+    "TailoredClassifier",
+    "TailoredFamily",
+    "TailoredLogisticRegression",
     "TailoredPosterior",
     "TailoringWarning",
     "datasets",
@@ -45,6 +54,7 @@ __all__ = [
     "interventions_avoided",
     "kish_effective_sample_size",
     "largest_discount",
+    "load",
     "net_benefit",
     "net_benefit_scorer",
     "net_benefit_treat_all",

@@ -13,6 +13,15 @@ from dataclasses import dataclass
 __all__ = ["CODES", "Finding", "TailoringWarning", "tell"]
 
 CODES = {
+    "discount-at-edge": "the chosen discount is its grid's last",
+    "fewer-folds": "too few events for the folds asked for",
+    "no-mass-near-threshold": "hardly any reference risk lies near the threshold",
+    "orientation-reversal": "the tailored model ranks the rows against the standard one",
+    "rare-events": "few events to choose the discount by",
+    "reference-miscalibrated": "given reference risks do not fit these data",
+    "saturated-reference": "some reference risks are 0 or 1",
+    "small-effective-sample": "the weights leave a small part of the rows",
+    "tailoring-did-not-help": "the discount 0 was chosen",
     "separation": "a linear rule separates the weighted outcomes",
     "collinearity": "some columns are linear combinations of others",
     "weak-data": "the prior decides a direction of the coefficients",

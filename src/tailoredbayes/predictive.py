@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
 
 from tailoredbayes.checks import check_number, check_threshold
 from tailoredbayes.rows import (
@@ -43,6 +44,8 @@ Floats = NDArray[np.float64]
 _LARGEST_EXPONENT = 700.0
 # Up to this standard deviation 20 Gauss-Hermite nodes give twelve digits of the integral.
 _HERMITE_SD, _HERMITE_NODES = 0.75, 20
+# Above this one 64 Gauss-Legendre nodes do, however large it is.
+_STEP_SD, _STEP_NODES = 10.0, 64
 
 
 def expit(eta: Floats) -> Floats:
@@ -179,11 +182,19 @@ def logistic_normal_mean(mean: Floats, sd: Floats) -> Floats:
     Gauss-Hermite for small ``sd``. The poles of expit at +-i pi come near the real axis, in units
     of Z, as ``sd`` grows, and Gauss-Hermite converges ever more slowly; the trapezoidal rule's
     error is 2 exp(-2 pi a / h) for a step h and poles at a = pi / sd [TrefethenWeideman2014], times
-    the normal density's exp(a^2 / 2) there, so its step shrinks with ``sd``.
+    the normal density's exp(a^2 / 2) there, so its step shrinks with ``sd``. For large ``sd`` expit
+    is nearly a step, and what it differs by is all near 0.
 
     >>> logistic_normal_mean(np.array([0.0, 1.0]), np.array([3.0, 0.0])).round(6)
     array([0.5     , 0.731059])
     """
+    if float(sd.max(initial=0.0)) > _STEP_SD:
+        narrow = _narrow_mean(mean, np.minimum(sd, _STEP_SD))
+        return np.where(sd > _STEP_SD, _wide_mean(mean, np.maximum(sd, _STEP_SD)), narrow)
+    return _narrow_mean(mean, sd)
+
+
+def _narrow_mean(mean: Floats, sd: Floats) -> Floats:
     largest = float(sd.max(initial=0.0))
     if largest <= _HERMITE_SD:
         nodes, weights = np.polynomial.hermite_e.hermegauss(_HERMITE_NODES)
@@ -198,6 +209,19 @@ def logistic_normal_mean(mean: Floats, sd: Floats) -> Floats:
     for node, weight in zip(nodes, weights, strict=True):
         total += weight * expit(mean + node * sd)
     return total
+
+
+def _wide_mean(mean: Floats, sd: Floats) -> Floats:
+    """Phi(mean / sd) + integral over u > 0 of expit(-u) [f(-u) - f(u)], f the normal density.
+
+    expit(u) is the step u > 0 plus an odd function that decays like exp(-|u|).
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(_STEP_NODES)
+    total = ndtr(mean / sd)
+    for u, weight in zip(20 * (nodes + 1), 20 * weights, strict=True):  # exp(-40) is nothing
+        f = np.exp(-0.5 * ((-u - mean) / sd) ** 2) - np.exp(-0.5 * ((u - mean) / sd) ** 2)
+        total = total + weight / (1 + np.exp(u)) * f / (sd * np.sqrt(2 * np.pi))
+    return np.asarray(total)
 
 
 def _split(

@@ -11,9 +11,12 @@ A new distance is one function of (reference_risk, threshold) and one line in `D
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from tailoredbayes.checks import (
@@ -27,6 +30,8 @@ from tailoredbayes.checks import (
 
 __all__ = [
     "DISTANCES",
+    "NEVER",
+    "CellWeights",
     "Distance",
     "absolute_distance",
     "distance_to_threshold",
@@ -37,6 +42,9 @@ __all__ = [
     "squared_distance",
     "tailoring_weights",
 ]
+
+NEVER = -2
+"""The fold of a row that takes part in nothing: a design row, whose outcome stage 1 has seen."""
 
 Distance = Callable[[FloatArray, float], FloatArray]
 """h(reference_risk, threshold): one distance per row, finite and 0 or more."""
@@ -202,6 +210,70 @@ def _weights(h: FloatArray, discount: FloatArray) -> FloatArray:
     with np.errstate(over="ignore", under="ignore"):  # lambda h beyond the largest float: weight 0
         weights = np.multiply.outer(h, -discount)
         return np.exp(weights, out=weights)
+
+
+@dataclass(frozen=True)
+class CellWeights:
+    """Weight columns for many discounts, thresholds and held-out folds, worked out block by block.
+
+    Column j weighs row i by s_i exp(-discount_j h_i), h the distance numbered ``which[j]``, and by
+    zero where ``folds[i, repeat_j] == fold_j``: that fold is held out. n x m numbers are never
+    held, and each exp(-discount h) is computed once for all the folds that share it.
+
+    Parameters
+    ----------
+    distances : array (n, q)
+        One column a threshold (or round).
+    which, discounts, repeats, held_out : arrays (m,)
+        What each column is made of; ``held_out`` of -1 holds nothing out.
+    folds : integer array (n, repeats)
+        The fold of each row; rows of fold -2 never take part.
+    sample_weight : array (n,), optional
+    """
+
+    distances: FloatArray
+    which: NDArray[np.intp]
+    discounts: FloatArray
+    repeats: NDArray[np.intp]
+    held_out: NDArray[np.intp]
+    folds: NDArray[np.int16]
+    sample_weight: FloatArray | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self.distances), len(self.which)
+
+    def block(self, rows: slice, columns: NDArray[np.intp] | None) -> FloatArray:
+        """Return the weights of some rows, for the named columns or for all."""
+        j = slice(None) if columns is None else columns
+        (first_pair, pair), (first_cell, cell) = self._pairs, self._cells
+        # Only the pairs and cells that the columns need.
+        pairs, pair_of = np.unique(pair[j], return_inverse=True)
+        cells, cell_of = np.unique(cell[j], return_inverse=True)
+        some = first_pair[pairs]
+        weights = np.exp(-self.discounts[some] * self.distances[rows][:, self.which[some]])
+        some = first_cell[cells]
+        fold = self.folds[rows][:, self.repeats[some]]
+        kept = (fold != self.held_out[some]) & (fold != NEVER)
+        out: FloatArray = weights[:, pair_of] * kept[:, cell_of]
+        return out if self.sample_weight is None else out * self.sample_weight[rows, None]
+
+    @cached_property
+    def _pairs(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """First column of each distinct (distance, discount), and the pair of each column."""
+        return _distinct(self.which, self.discounts)
+
+    @cached_property
+    def _cells(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """First column of each distinct (repeat, fold), and the cell of each column."""
+        return _distinct(self.repeats, self.held_out)
+
+
+def _distinct(*keys: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    together = np.stack([np.asarray(key, dtype=np.float64) for key in keys], axis=1)
+    _, first, label = np.unique(together, axis=0, return_index=True, return_inverse=True)
+    return first, label.reshape(-1)
 
 
 def effective_sample_size(weights: ArrayLike) -> float | FloatArray:

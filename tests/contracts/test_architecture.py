@@ -18,13 +18,26 @@ USES = {
     "datasets": ["checks"],
     "decision": ["checks"],
     "findings": ["checks"],
+    "progress": [],
     "weighting": ["checks"],
     "priors": ["checks"],
     "rows": ["checks"],
     "posterior": ["rows", "weighting", "priors", "findings"],
     "predictive": ["rows"],
     "inference": ["posterior"],
-    "__init__": ["inference", "predictive", "decision", "datasets"],  # the public names
+    "reference": ["inference", "predictive", "weighting"],
+    "selection": ["inference", "predictive", "weighting"],
+    "fitting": ["reference", "selection"],
+    "storage": ["fitting"],
+    "estimators": ["fitting", "storage", "progress"],
+    "studies": ["estimators", "predictive", "decision", "datasets"],
+    "__init__": [
+        "estimators",
+        "inference",
+        "predictive",
+        "decision",
+        "datasets",
+    ],  # the public names
 }
 
 
@@ -40,13 +53,12 @@ def imports(path):
     """Modules of ours that a file imports, wherever in the file it does so."""
     here = ("tailoredbayes", *module(path))
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names = [alias.name for alias in getattr(node, "names", [])]
         if isinstance(node, ast.Import):
-            targets = [tuple(name.split(".")) for name in names]
+            targets = [tuple(alias.name.split(".")) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = here[: -node.level] if node.level else ()
             base += tuple(node.module.split(".")) if node.module else ()
-            targets = [(*base, name) for name in names]
+            targets = [(*base, alias.name) for alias in node.names]
         else:
             continue
         yield from (resolve(target[1:]) for target in targets if target[0] == "tailoredbayes")

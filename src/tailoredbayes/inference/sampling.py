@@ -113,7 +113,7 @@ def sample(
     if refusal and sampler == "auto":
         findings.append(Finding("laplace-refused", f"{refusal}; NUTS was used instead", 1.0))
 
-    # Each attempt has a stream of its own, so NUTS after importance is NUTS asked for directly.
+    # Each attempt has a stream of its own, so that one does not depend on what another used up.
     chains = _run(method, posterior, column, approximation, wanted, rng.spawn(1)[0])
     unreliable = diagnostics.k_hat_finding(chains)
     if unreliable and sampler == "auto":

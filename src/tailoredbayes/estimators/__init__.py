@@ -1,0 +1,11 @@
+"""scikit-learn estimators: thin shells around fitting.py.
+
+They check input at the door, keep what a fit found under names that end in an underscore, and
+translate. No mathematics lives here.
+"""
+
+from tailoredbayes.estimators.classifier import TailoredClassifier
+from tailoredbayes.estimators.family import TailoredFamily
+from tailoredbayes.estimators.logistic import TailoredLogisticRegression
+
+__all__ = ["TailoredClassifier", "TailoredFamily", "TailoredLogisticRegression"]
