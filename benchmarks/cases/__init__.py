@@ -3,6 +3,8 @@
 CASES = (
     "map_one_column",
     "map_45_columns",
+    "whole_fit",
+    "family",
     "draws",
     "memory",
     "growth",

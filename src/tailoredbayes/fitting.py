@@ -13,6 +13,7 @@ the next one reads; what was found is kept, and nothing is refitted later.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -31,6 +32,7 @@ from tailoredbayes.reference import (
     standard_reference,
     stratified_folds,
 )
+from tailoredbayes.rows import available_threads
 from tailoredbayes.selection import (
     Choice,
     HeldOut,
@@ -96,7 +98,7 @@ class Settings:
 
     discount: float | None = None  # None: by cross-validation
     discounts: Floats | None = None  # None: the default grid
-    selection: str = "max"
+    selection: str = "smooth"
     cv: Any = 5
     cv_repeats: int = 1
     rounds: int = 0
@@ -184,15 +186,19 @@ def fit_tailored(
         names=training.names,
         threads=settings.threads,
     )
+    # Every posterior of the fit is a neighbour of the standard one: all set out from its mode.
+    standard_weights = training.sample_weight
+    whole = base if standard_weights is None else base.reweighted(standard_weights)
+    start = find_modes(whole).theta
     reference = None
     searches = [Search(t, 0.0, None) for t in thresholds]
     said: list[Finding] = []
     if settings.discount != 0:
         progress("reference risk")
-        reference = stage_1(training, settings, for_reference, base)
+        reference = stage_1(training, settings, for_reference, base, start)
 
         def held_out(problems: Sequence[Problem], folds: Folds) -> Iterator[HeldOut]:
-            return held_out_by_posterior(base, problems, folds, training.sample_weight)
+            return held_out_by_posterior(base, problems, folds, training.sample_weight, start)
 
         searches, said = search_discounts(
             training,
@@ -211,11 +217,21 @@ def fit_tailored(
     plain = np.ones(len(training.y)) if training.sample_weight is None else training.sample_weight
     # The standard model of all rows comes along: to compare with, and as a start for the others.
     posterior = base.reweighted(np.vstack([weights, plain]).T)
-    modes = find_modes(posterior)
+    modes = find_modes(posterior, start=start)
+    together = range(len(searches) + standard)
+    # Posteriors are shared out to threads where there are several, and the rows of one otherwise.
+    threads = available_threads() if settings.threads is None else settings.threads
+    workers = min(len(together), threads)
+    own = posterior if workers == 1 else posterior.on_threads(1)
 
     def draw(column: int) -> Draws:
+        progress(
+            "draws for the standard model"
+            if column == len(searches)
+            else f"draws for threshold {searches[column].threshold:g}"
+        )
         return sample(
-            posterior,
+            own,
             settings.sampler,
             column=column,
             draws=settings.draws,
@@ -224,20 +240,18 @@ def fit_tailored(
             warn=False,
         )
 
+    with ThreadPoolExecutor(workers) as pool:
+        drawn = list(pool.map(draw, together))
     fits = []
     for column, search in enumerate(searches):
-        progress(f"draws for threshold {search.threshold:g}")
-        drawn = draw(column)
         findings = [
             *said,
             *search_findings(training, reference, search, weights[column]),
             *_orientation(training, posterior, modes, column),
-            *drawn.findings,
+            *drawn[column].findings,
         ]
-        fits.append(TailoredFit(search, reference, weights[column], drawn, tuple(findings)))
-    if standard:
-        progress("draws for the standard model")
-    return fits, draw(len(searches)) if standard else None
+        fits.append(TailoredFit(search, reference, weights[column], drawn[column], tuple(findings)))
+    return fits, drawn[-1] if standard else None
 
 
 def step_count(settings: Settings, draws: int) -> int:
@@ -256,6 +270,7 @@ def stage_1(
     settings: Settings,
     rng: np.random.Generator,
     base: TailoredPosterior | None,
+    start: Floats | None = None,
 ) -> Reference:
     """Estimate (or take) the reference risks."""
     y, weight = training.y, training.sample_weight
@@ -263,7 +278,7 @@ def stage_1(
     if training.reference_risk is not None:
         return given_reference(training.reference_risk, y, weight, recalibrate=training.recalibrate)
     if settings.reference is None and base is not None:
-        return standard_reference(base, y, settings.design, rng, weight, folds)
+        return standard_reference(base, y, settings.design, rng, weight, folds, start)
     return model_reference(
         settings.reference, training.X, y, settings.design, rng, weight, folds, settings.n_jobs
     )

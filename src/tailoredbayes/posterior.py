@@ -15,6 +15,7 @@ coefficient vectors can be tried under one weight column (draws, chains).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -146,6 +147,10 @@ class TailoredPosterior:
         self.weight_summary: WeightSummary = summarise_weights(rows, threads)
         self.shift = self._far_shift()
         self.shifted = bool(self.shift.any())
+        # The largest size of each coordinate of a row: bounds the margins.
+        low, high = self.summary.low - self.shift, self.summary.high - self.shift
+        reach = np.maximum(np.abs(low), np.abs(high))
+        self._reach = np.append(1.0, reach) if fit_intercept else reach
         # A sampler passes over small data thousands of times: sign and shift the rows once.
         self._signed: RowSource | None = None
         if isinstance(rows, ArrayRows) and rows.n_rows * self.n_coefficients <= _KEPT_NUMBERS:
@@ -171,11 +176,23 @@ class TailoredPosterior:
         if not isinstance(self.rows, ArrayRows):
             raise TypeError("only rows in memory can be reweighted; name other weight columns")
         other = copy(self)
-        other.rows = self.rows.reweighted(weights)
+        rows = self.rows.reweighted(weights)
+        if (
+            not isinstance(rows.weights, np.ndarray)
+            and math.prod(rows.weights.shape) <= _KEPT_NUMBERS
+        ):
+            rows = rows.reweighted(rows.weights.block(slice(None), None))
+        other.rows = rows
         other.n_columns = other.rows.n_columns
-        other.weight_summary = summarise_weights(other.rows, self.threads)
+        other.weight_summary = summarise_weights(rows, self.threads)
         if isinstance(self._signed, ArrayRows):
-            other._signed = replace(self._signed, weights=other.rows.weights)
+            other._signed = replace(self._signed, weights=rows.weights)
+        return other
+
+    def on_threads(self, threads: int) -> TailoredPosterior:
+        """Return the same posterior, its passes on at most so many threads."""
+        other = copy(self)
+        other.threads = threads
         return other
 
     def thinned(self, step: int) -> TailoredPosterior:
@@ -342,8 +359,10 @@ class TailoredPosterior:
 
         def block_sums(block: Block) -> tuple[Floats, ...]:
             z = self.against(block) if self._signed is None else block.x
-            return _block_sums(z, block.weights, theta, order, products)
+            return _block_sums(z, block.weights, theta, order, products, calm)
 
+        # Margins that cannot be extreme need not be looked at one by one.
+        calm = bool((self._reach @ np.abs(theta) < _LARGEST_EXPONENT).all())
         signed, cost = self._signed, k * (10 + (p * p if order == 2 else p))
         size = _block_size(p, k, order, products)
         if (
@@ -354,8 +373,8 @@ class TailoredPosterior:
         ):
             # One block: a sampler's thousands of small steps are spared the machinery.
             with one_blas_thread:
-                block = _block_sums(signed.x, signed.weights[:, columns], theta, order, products)
-            value, gradient, curvature = block
+                w = signed.weights[:, columns]
+                value, gradient, curvature = _block_sums(signed.x, w, theta, order, products, calm)
             return Evaluation(value, gradient, _unpacked(curvature, p) if products else curvature)
         every = np.array_equal(columns, np.arange(self.n_columns))
         value, gradient, curvature = sum_over_rows(
@@ -383,11 +402,12 @@ def _block_size(p: int, k: int, order: int, products: bool) -> int:
 
 
 def _block_sums(
-    z: Floats, weights: Floats, theta: Floats, order: int, products: bool
+    z: Floats, weights: Floats, theta: Floats, order: int, products: bool, calm: bool
 ) -> tuple[Floats, Floats, Floats]:
     """Return a block's share of value (k,), gradient (p, k) and curvature (k, p, p).
 
-    With ``products`` the curvature comes as packed lower triangles (p(p+1)/2, k).
+    With ``products`` the curvature comes as packed lower triangles (p(p+1)/2, k). ``calm``
+    promises that no margin is too large for exp.
     """
     pairs = _products(z) if products else None
     values, gradients, curvatures = [], [], []
@@ -395,7 +415,7 @@ def _block_sums(
         some = slice(start, start + _POINTS[order])
         w = weights if weights.shape[1] == 1 else weights[:, some]
         minus_margin = z @ theta[:, some]
-        extreme = float(minus_margin.max()) > _LARGEST_EXPONENT
+        extreme = not calm and float(minus_margin.max()) > _LARGEST_EXPONENT
         u = np.exp(np.minimum(minus_margin, _LARGEST_EXPONENT) if extreme else minus_margin)
         one_u = u + 1.0
         loss = np.log(one_u)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,8 +43,8 @@ Floats = NDArray[np.float64]
 
 # exp(-745) is the smallest positive double: beyond, a risk is 0 or 1 to the last bit.
 _LARGEST_EXPONENT = 700.0
-# Up to this standard deviation 20 Gauss-Hermite nodes give twelve digits of the integral.
-_HERMITE_SD, _HERMITE_NODES = 0.75, 20
+# Up to these standard deviations so many Gauss-Hermite nodes give twelve digits of the integral.
+_HERMITE = ((0.1, 7), (0.25, 10), (0.75, 20))
 # Above this one 64 Gauss-Legendre nodes do, however large it is.
 _STEP_SD, _STEP_NODES = 10.0, 64
 
@@ -196,8 +197,9 @@ def logistic_normal_mean(mean: Floats, sd: Floats) -> Floats:
 
 def _narrow_mean(mean: Floats, sd: Floats) -> Floats:
     largest = float(sd.max(initial=0.0))
-    if largest <= _HERMITE_SD:
-        nodes, weights = np.polynomial.hermite_e.hermegauss(_HERMITE_NODES)
+    hermite = [number for bound, number in _HERMITE if largest <= bound]
+    if hermite:
+        nodes, weights = _hermite(hermite[0])
     else:
         # 28 = -log(twelve digits); beyond 7.5 the normal density is below that, too.
         pole = np.pi / largest
@@ -209,6 +211,12 @@ def _narrow_mean(mean: Floats, sd: Floats) -> Floats:
     for node, weight in zip(nodes, weights, strict=True):
         total += weight * expit(mean + node * sd)
     return total
+
+
+@lru_cache(maxsize=len(_HERMITE))
+def _hermite(number: int) -> tuple[Floats, Floats]:
+    nodes, weights = np.polynomial.hermite_e.hermegauss(number)
+    return nodes, weights
 
 
 def _wide_mean(mean: Floats, sd: Floats) -> Floats:

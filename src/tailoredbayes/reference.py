@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing as take_rows
 from sklearn.utils.metadata_routing import get_routing_for_object
@@ -35,10 +35,12 @@ __all__ = [
     "Recalibration",
     "Reference",
     "check_design",
+    "check_predicts",
     "check_takes_weights",
     "given_reference",
     "model_reference",
     "recalibration",
+    "refuse_one_class",
     "standard_reference",
     "stratified_folds",
     "weighted_fit",
@@ -117,11 +119,18 @@ def check_design(design: object) -> str | float:
 
 
 def stratified_folds(y: NDArray[np.bool_], folds: int, rng: np.random.Generator) -> Folds:
-    """Return the fold of each row: outcomes shared out evenly, rows at random."""
-    splitter = StratifiedKFold(folds, shuffle=True, random_state=int(rng.integers(2**31)))
+    """Return the fold of each row: outcomes shared out evenly, rows at random.
+
+    Events fill the folds from the first on, non-events from the last back, so that the folds'
+    sizes differ by one at most, as the numbers of their events do.
+
+    >>> stratified_folds(np.array([1, 1, 0, 0, 0, 0]) == 1, 2, np.random.default_rng(0)).tolist()
+    [0, 1, 1, 0, 0, 1]
+    """
     labels = np.empty(len(y), dtype=np.int16)
-    for fold, (_, held_out) in enumerate(splitter.split(np.zeros((len(y), 1)), y)):
-        labels[held_out] = fold
+    for rows, order in ((np.flatnonzero(y), 1), (np.flatnonzero(~y), -1)):
+        turn = np.arange(len(rows)) % folds
+        labels[rng.permutation(rows)] = turn if order == 1 else folds - 1 - turn
     return labels
 
 
@@ -132,10 +141,12 @@ def standard_reference(
     rng: np.random.Generator,
     sample_weight: Floats | None = None,
     folds: Folds | None = None,
+    start: Floats | None = None,
 ) -> Reference:
     """pi_u by standard Bayesian logistic regression: the posterior predictive mean.
 
     ``folds`` are the user's own, for cross-fitting: their rows may belong together.
+    ``start`` is where the modes are looked for.
     The models of all folds are fitted together. ``base`` holds the rows; its weights are not used.
     """
     cells, development = _cells(y, design, rng, folds)
@@ -150,7 +161,7 @@ def standard_reference(
         sample_weight=sample_weight,
     )
     posterior = base.reweighted(columns)
-    modes = find_modes(posterior)
+    modes = find_modes(posterior, start=start)
     beta, roots = posterior.coefficients(modes.theta), base.coefficient_map() @ modes.roots()
     risk = np.full(len(y), np.nan)
     for column, fold in enumerate(held_out):
@@ -183,16 +194,16 @@ def model_reference(
     n_jobs: int | None = None,
 ) -> Reference:
     """pi_u by any classifier or pipeline with ``predict_proba``."""
-    if not hasattr(model, "predict_proba"):
-        raise TypeError(
-            f"reference must be a classifier with predict_proba, got {type(model).__name__}; wrap "
-            "it in sklearn.calibration.CalibratedClassifierCV to get probabilities"
-        )
+    check_predicts(model, "reference")
     cells, development = _cells(y, design, rng, folds)
     held_out = np.unique(cells[cells >= 0])
 
     def one(fold: int) -> tuple[NDArray[np.intp], Floats]:
-        train, test = np.flatnonzero(cells != fold), np.flatnonzero(cells == fold)
+        learnt, test = cells != fold, np.flatnonzero(cells == fold)
+        if sample_weight is not None:
+            learnt &= sample_weight > 0  # a row of no weight might as well not be there
+        train = np.flatnonzero(learnt)
+        refuse_one_class(y[train], "sample_weight and the folds of cv")
         weights = None if sample_weight is None else sample_weight[train]
         fitted = weighted_fit(model, take_rows(X, train), y[train], weights, "reference")
         proba = fitted.predict_proba(take_rows(X, test))
@@ -260,6 +271,22 @@ def weighted_fit(
     if sample_weight is None:
         return fresh.fit(X, y)
     return fresh.fit(X, y, **_weight_arguments(fresh, sample_weight, name))
+
+
+def check_predicts(model: Any, name: str) -> None:
+    """Raise ``TypeError`` unless ``model`` is a classifier that gives probabilities."""
+    if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "predict_proba")):
+        got = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+        raise TypeError(
+            f"{name} must be a classifier with fit and predict_proba, got {got}; one without "
+            "probabilities can be wrapped in sklearn.calibration.CalibratedClassifierCV"
+        )
+
+
+def refuse_one_class(y: NDArray[np.bool_], why: str) -> None:
+    """Raise ``ValueError`` if there is one class only to learn from."""
+    if y.all() or not y.any():
+        raise ValueError(f"{why} leave one class only to learn from, in {len(y)} rows")
 
 
 def check_takes_weights(model: Any, name: str) -> None:

@@ -172,11 +172,13 @@ def held_out_by_posterior(
     problems: Sequence[Problem],
     folds: NDArray[np.int16],
     sample_weight: Floats | None = None,
+    start: Floats | None = None,
 ) -> Iterator[HeldOut]:
     """Fit every discount of every problem without every fold, together; predict the folds.
 
     ``folds`` (n, repeats) numbers the fold of each row, ``NEVER`` for rows that take no part. A
-    problem's discount 0 is the same posterior for all problems and is fitted once.
+    problem's discount 0 is the same posterior for all problems and is fitted once. ``start`` is
+    where the modes are looked for.
     """
     cells = [(r, k) for r in range(folds.shape[1]) for k in _fold_numbers(folds[:, r])]
     columns: dict[tuple[int, float, int], int] = {}
@@ -197,7 +199,7 @@ def held_out_by_posterior(
         sample_weight=sample_weight,
     )
     posterior = base.reweighted(weights)
-    modes = find_modes(posterior)
+    modes = find_modes(posterior, start=start)
     beta, roots = posterior.coefficients(modes.theta), base.coefficient_map() @ modes.roots()
     for cell, (repeat, fold) in enumerate(cells):
         rows = np.flatnonzero(folds[:, repeat] == fold)

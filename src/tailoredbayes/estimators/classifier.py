@@ -33,7 +33,13 @@ from tailoredbayes.fitting import (
     tailored_weights,
 )
 from tailoredbayes.progress import progress_bar
-from tailoredbayes.reference import Reference, check_takes_weights, weighted_fit
+from tailoredbayes.reference import (
+    Reference,
+    check_predicts,
+    check_takes_weights,
+    refuse_one_class,
+    weighted_fit,
+)
 from tailoredbayes.selection import HeldOut, Problem
 from tailoredbayes.weighting import NEVER
 
@@ -94,7 +100,7 @@ class TailoredClassifier(TailoredEstimator):
         *,
         discount: float | str = "cv",
         discount_grid: ArrayLike | None = None,
-        selection: str = "max",
+        selection: str = "smooth",
         cv: Any = 5,
         cv_repeats: int = 1,
         rounds: int = 0,
@@ -137,7 +143,10 @@ class TailoredClassifier(TailoredEstimator):
         check_threshold(self.threshold)
         rng = generator(self.random_state)
         model = _seeded(_checked(self.estimator), rng)
-        reference = model if self.reference is None else _seeded(self.reference, rng)
+        reference = model
+        if self.reference is not None:
+            check_predicts(self.reference, "reference")
+            reference = _seeded(self.reference, rng)
         settings = replace(self._settings(), reference=reference)
         # The estimator judges the covariates: text and missing values may be its business.
         (X,) = indexable(X)
@@ -155,6 +164,9 @@ class TailoredClassifier(TailoredEstimator):
             weights = tailored_weights(training, found, settings, search)
             findings.extend(search_findings(training, found, search, weights))
             rows = np.flatnonzero(weights > 0)
+            refuse_one_class(
+                training.y[rows], f"discount {search.discount:g} is too large: its weights"
+            )
             progress("final fit")
             self.search_ = search
             self.estimator_ = weighted_fit(
@@ -230,12 +242,7 @@ class TailoredClassifier(TailoredEstimator):
 
 
 def _checked(estimator: Any) -> Any:
-    if not (hasattr(estimator, "fit") and hasattr(estimator, "predict_proba")):
-        raise TypeError(
-            "estimator must be a classifier with fit and predict_proba, got "
-            f"{type(estimator).__name__}; wrap it in "
-            "sklearn.calibration.CalibratedClassifierCV to get probabilities"
-        )
+    check_predicts(estimator, "estimator")
     check_takes_weights(estimator, "estimator")
     return estimator
 
@@ -268,6 +275,7 @@ def _held_out(
         weights = plain * np.exp(-discount * problem.distance)
         train = np.flatnonzero((label != fold) & (label != NEVER) & (weights > 0))
         test = np.flatnonzero(label == fold)
+        refuse_one_class(training.y[train], f"discount {discount:g} is too large: its weights")
         fitted = weighted_fit(
             model, take_rows(training.X, train), training.y[train], weights[train], "estimator"
         )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tailoredbayes.checks import check_thresholds
+from tailoredbayes.checks import check_array, check_thresholds
 from tailoredbayes.estimators.base import TailoredEstimator, generator, search_table
 from tailoredbayes.estimators.logistic import TailoredLogisticRegression
 from tailoredbayes.findings import Finding
@@ -72,7 +72,7 @@ class TailoredFamily(TailoredEstimator):
         *,
         discount: float | str = "cv",
         discount_grid: ArrayLike | None = None,
-        selection: str = "max",
+        selection: str = "smooth",
         cv: Any = 5,
         cv_repeats: int = 1,
         rounds: int = 0,
@@ -119,7 +119,9 @@ class TailoredFamily(TailoredEstimator):
         recalibrate: bool = False,
     ) -> Self:
         """Fit a model a threshold; parameters as in :meth:`TailoredLogisticRegression.fit`."""
-        thresholds = check_thresholds(np.asarray(self.thresholds, dtype=np.float64).reshape(-1))
+        advice = "pass target thresholds such as [0.1, 0.2, 0.5]"
+        given = check_array(self.thresholds, "thresholds", ndim=(0, 1), advice=advice)
+        thresholds = check_thresholds(np.atleast_1d(given))
         if len(np.unique(thresholds)) < len(thresholds):
             raise ValueError(f"thresholds must differ, got {np.sort(thresholds).tolist()}")
         x, checked = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)

@@ -51,10 +51,11 @@ class TailoredLogisticRegression(TailoredEstimator):
     discount_grid : array-like, optional
         Discounts to try; 0 is always added. By default 0 and eight log-spaced values up to 100,
         as far as enough weighted events remain.
-    selection : {"max", "one_se", "smooth", "guarded"}
-        The rule that chooses among them: the highest mean net benefit (the paper's); the smallest
-        discount within a standard error of it; the highest smoothed net benefit; that, if it
-        beats standard Bayes by a standard error, and standard Bayes otherwise.
+    selection : {"smooth", "max", "one_se", "guarded"}
+        The rule that chooses among them: the highest net benefit with the decision smoothed near
+        the threshold; the highest mean net benefit (the paper's); the smallest discount within a
+        standard error of it; "smooth" where it beats standard Bayes by a standard error, and
+        standard Bayes otherwise. docs/studies/selection.md has the evidence for the default.
     cv : int or splitter
         Stratified folds of the search.
     cv_repeats : int
@@ -131,7 +132,7 @@ class TailoredLogisticRegression(TailoredEstimator):
         *,
         discount: float | str = "cv",
         discount_grid: ArrayLike | None = None,
-        selection: str = "max",
+        selection: str = "smooth",
         cv: Any = 5,
         cv_repeats: int = 1,
         rounds: int = 0,
