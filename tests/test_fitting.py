@@ -18,7 +18,7 @@ from tailoredbayes.weighting import NEVER
 
 GRID = np.array([0.0, 4.0, 16.0])
 # The normal approximation draws in no time; the search does not depend on the sampler.
-QUICK = {"sampler": "laplace", "draws": 400, "discounts": GRID}
+QUICK = {"sampler": "laplace", "draws": 400, "discounts": GRID, "selection": "max"}
 
 
 def rows(n=400, seed=0):

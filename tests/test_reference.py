@@ -244,7 +244,9 @@ def test_the_model_given_is_left_unfitted():
 
 def test_a_reference_must_give_probabilities():
     x, y = rows()
-    with pytest.raises(TypeError, match="reference must be a classifier with fit and predict_proba"):
+    with pytest.raises(
+        TypeError, match="reference must be a classifier with fit and predict_proba"
+    ):
         model_reference(LinearSVC(), x, y, "crossfit", np.random.default_rng(0))
 
 

@@ -206,14 +206,15 @@ def test_a_fold_without_weight_is_passed_over():
 
 def test_the_smoothed_rule_is_a_normal_cdf_in_the_logit():
     rng = np.random.default_rng(0)
-    risk, y, weight = rng.random((50, 2)), rng.random(50) < 0.4, rng.random(50)
-    table = by_hand([risk], y, threshold=0.3, weight=weight)
+    risk, y, times = rng.random((50, 2)), rng.random(50) < 0.4, rng.integers(0, 4, 50)
+    table = by_hand([risk], y, threshold=0.3, weight=times.astype(float))
     for j in range(2):
-        eta = logit(risk[:, j])
-        width = 0.53 * eta.std() * 50**-0.2
-        soft = norm.cdf((eta - logit(0.3)) / width)
-        gain = weight * np.where(y, 1, -0.3 / 0.7)
-        assert table.smooth[j, 0, 0] == pytest.approx((gain * soft).sum() / weight.sum())
+        # A row of weight w is w rows.
+        eta, event = logit(risk[:, j]).repeat(times), y.repeat(times)
+        n = len(eta)
+        soft = norm.cdf((eta - logit(0.3)) / (0.53 * eta.std() * n**-0.2))
+        gain = np.where(event, 1, -0.3 / 0.7)
+        assert table.smooth[j, 0, 0] == pytest.approx((gain * soft).sum() / n)
 
 
 def test_where_all_risks_agree_the_smoothed_rule_is_the_rule():
@@ -270,6 +271,7 @@ def candidates(mean, smooth=None, treated=None, y=None, threshold=0.5, discounts
     m = len(mean)
     y = np.array([1, 0]) if y is None else np.asarray(y)
     return Candidates(
+        threshold=threshold,
         rounds=np.zeros(m, dtype=np.intp),
         discounts=np.arange(m) * 10.0 if discounts is None else np.array(discounts),
         mean=np.array(mean, dtype=float),
@@ -335,26 +337,26 @@ def test_one_se_prefers_standard_bayes_when_it_cannot_tell():
     assert RULES["one_se"](table) == 0
 
 
-def test_the_deficit_is_a_paired_comparison_over_rows():
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_deficit_is_a_paired_comparison_over_rows(weighted):
     x, y, risk = rows()
-    weight = np.random.default_rng(5).uniform(0.5, 2, len(y))
-    weight[:7] = 0
+    times = np.random.default_rng(5).integers(0, 4, len(y)) if weighted else np.ones(len(y), int)
+    weight = times.astype(float) if weighted else None
     folds, problems = folds_of(y, repeats=3), problems_of(risk, (0.3,))
     held_out = held_out_by_posterior(TailoredPosterior(x, y), problems, folds, weight)
     choice = choose(tally(problems, y, folds, held_out, weight), "max")
     deficit, error = choice.candidates.deficit(2)
-    used = weight > 0
-    gain = weight * np.where(y, 1, -0.3 / 0.7)
+    assert error[0] > 0
+    treated = choice.candidates.treated.astype(int)
     for i in range(3):
-        differences = [
-            gain[row]
-            * (int(choice.candidates.treated[row, 2]) - choice.candidates.treated[row, i])
-            / 3
-            for row in np.flatnonzero(used)
-        ]
+        differences = []
+        for row in range(len(y)):
+            gain = 1 if y[row] else -0.3 / 0.7
+            more = (treated[row, 2] - treated[row, i]) / 3  # of three repeats
+            differences += [gain * more] * times[row]  # a row of weight w is w rows
         n = len(differences)
-        assert deficit[i] == pytest.approx(sum(differences) / weight.sum(), abs=1e-15)
-        standard_error = np.sqrt(n * np.var(differences, ddof=1)) / weight.sum()
+        assert deficit[i] == pytest.approx(np.mean(differences), abs=1e-15)
+        standard_error = np.std(differences, ddof=1) / np.sqrt(n)
         assert error[i] == pytest.approx(standard_error, rel=1e-12, abs=1e-15)
 
 
@@ -363,6 +365,7 @@ def test_rows_left_out_do_not_narrow_the_deficits_error():
     lost = [5, 0]
     few = candidates([-0.25, -0.2], treated=decisions(y, lost), y=y)
     padded = Candidates(
+        threshold=few.threshold,
         rounds=few.rounds,
         discounts=few.discounts,
         mean=few.mean,
@@ -414,9 +417,30 @@ def test_a_grid_of_one_has_no_edge():
     assert not choose([tally_of([0.2, 0.1], [0, 1])], "max").at_edge
 
 
+@pytest.mark.parametrize(("missed", "spared", "index"), [(3, 0, 1), (1, 3, 0), (1, 0, 0)])
+def test_guarded_leaves_standard_bayes_only_for_a_clear_gain(missed, spared, index):
+    # At t = 0.5 standard Bayes misses some events that the second treats, and spares some alarms.
+    y = np.arange(100) < 40
+    treated = decisions(y, [missed, 0])
+    treated[100 - spared :, 0] = 0
+    gain = (missed - spared) / 100
+    error = np.sqrt(100 / 99 * (missed + spared - (missed - spared) ** 2 / 100)) / 100
+    table = candidates([0.1, 0.1 + gain], smooth=[0.1, 0.2], treated=treated, y=y)
+    deficits, errors = table.deficit(1)
+    assert (deficits[0], errors[0]) == pytest.approx((gain, error))
+    assert RULES["guarded"](table) == index
+    assert RULES["smooth"](table) == 1
+
+
+def test_guarded_stays_with_standard_bayes_when_that_is_best():
+    assert RULES["guarded"](candidates([0.1, 0.1], smooth=[0.2, 0.1])) == 0
+
+
 @pytest.mark.parametrize("rule", ["best", None, 1, "Max"])
 def test_an_unknown_rule_is_refused(rule):
-    with pytest.raises(ValueError, match=r"selection must be one of 'max', 'one_se', 'smooth'"):
+    with pytest.raises(
+        ValueError, match=r"selection must be one of 'max', 'one_se', 'smooth'.* got"
+    ):
         check_rule(rule)
 
 

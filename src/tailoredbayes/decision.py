@@ -275,12 +275,12 @@ def _count_one(
 def _count_curve(
     event: BoolArray, risk: FloatArray, thresholds: FloatArray, weight: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Count (TP, FP) at every threshold with one search per row.
-
-    A row reaches `reached` = #{j : t_j <= risk} of the sorted thresholds, the first ones, and is
-    treated at exactly those. So TP at the j-th sorted threshold is the number of events with
-    reached > j: a histogram of `reached`, summed from its top.
-    """
+    """Count (TP, FP) at every threshold: one sort of the rows, or one search per weighted row."""
+    if weight is None:
+        return _at_or_above(risk[event], thresholds), _at_or_above(risk[~event], thresholds)
+    # A row reaches `reached` = #{j : t_j <= risk} of the sorted thresholds, the first ones, and is
+    # treated at exactly those. So TP at the j-th sorted threshold is the weight of the events with
+    # reached > j: a histogram of `reached`, summed from its top.
     order = np.argsort(thresholds)
     bins = len(thresholds) + 1
     reached = np.searchsorted(thresholds[order], risk, side="right")
@@ -289,6 +289,12 @@ def _count_curve(
     counts = np.empty((2, bins - 1))
     counts[:, order] = histogram[:, :0:-1].cumsum(axis=1)[:, ::-1]
     return counts[1], counts[0]
+
+
+def _at_or_above(risk: FloatArray, thresholds: FloatArray) -> FloatArray:
+    """Count the risks at or above each threshold; ``risk`` is sorted in place."""
+    risk.sort()
+    return (len(risk) - np.searchsorted(risk, thresholds, side="left")).astype(np.float64)
 
 
 # --- Net benefit ------------------------------------------------------------------------------

@@ -257,7 +257,7 @@ def tally(
             treat = risk >= problem.threshold
             with np.errstate(divide="ignore", invalid="ignore"):  # a fold of weight zero has none
                 benefit[i][:, found.repeat, found.fold] = gain @ treat / total
-                softly = _soft_treatment(risk, problem.threshold)
+                softly = _soft_treatment(risk, problem.threshold, weight[found.rows])
                 smooth[i][:, found.repeat, found.fold] = gain @ softly / total
             treated[i][found.rows] += treat
             kept = risks[i]
@@ -278,11 +278,13 @@ def tally(
     ]
 
 
-def _soft_treatment(risk: Floats, threshold: float) -> Floats:
+def _soft_treatment(risk: Floats, threshold: float, weight: Floats) -> Floats:
     """Return the rule risk >= t with its step replaced by a normal cdf in the logit of the risk."""
     inside = np.clip(risk, 1e-12, 1 - 1e-12)
     eta = np.log(inside / (1 - inside))
-    width = _KERNEL * eta.std(axis=0) * len(eta) ** -0.2
+    number = weight.sum()  # a row of weight w counts as w rows
+    centred = eta - weight @ eta / number
+    width = _KERNEL * np.sqrt(weight @ centred**2 / number) * number**-0.2
     distance = eta - np.log(threshold / (1 - threshold))
     # Where all risks agree there is nothing to smooth over: the width's limit is the step itself.
     softened = ndtr(distance / np.where(width > 0, width, 1.0))
@@ -296,10 +298,11 @@ def _soft_treatment(risk: Floats, threshold: float) -> Floats:
 class Candidates:
     """What a rule may look at: one entry a candidate, rounds in order, discounts ascending.
 
-    ``mean`` and ``smooth`` are averages over folds and repeats. ``treated``, ``gain`` and
-    ``weight`` are those of :class:`Tally`, rounds side by side.
+    ``mean`` and ``smooth`` are averages over folds and repeats; ``threshold``, ``treated``,
+    ``gain`` and ``weight`` are those of :class:`Tally`, rounds side by side.
     """
 
+    threshold: float
     rounds: NDArray[np.intp]
     discounts: Floats
     mean: Floats
@@ -314,12 +317,14 @@ class Candidates:
 
         The paired way: over rows, whose decisions under both candidates are compared.
         """
-        used = max(1, int(np.count_nonzero(self.gain)))
+        # A row of weight w counts as w rows: its weight is its gain per unit of gain.
+        odds = self.threshold / (1 - self.threshold)
+        weight = np.where(self.gain > 0, self.gain, -self.gain / odds)
         mean, error = np.empty(len(self.mean)), np.empty(len(self.mean))
         for i in range(len(self.mean)):
             row = self.gain * (self.treated[:, best] - self.treated[:, i]) / self.repeats
             mean[i] = row.sum() / self.weight
-            error[i] = np.sqrt(_sum_variance(row, used)) / self.weight
+            error[i] = np.sqrt(_sum_variance(row, weight)) / self.weight
         return mean, error
 
 
@@ -404,6 +409,7 @@ def choose(tallies: Sequence[Tally], rule: str) -> Choice:
 def _candidates(tallies: Sequence[Tally]) -> Candidates:
     first = tallies[0]
     return Candidates(
+        threshold=first.threshold,
         rounds=np.repeat(np.arange(len(tallies)), [len(t.discounts) for t in tallies]),
         discounts=np.concatenate([t.discounts for t in tallies]),
         mean=np.concatenate([np.nanmean(t.net_benefit, axis=(1, 2)) for t in tallies]),
@@ -415,7 +421,9 @@ def _candidates(tallies: Sequence[Tally]) -> Candidates:
     )
 
 
-def _sum_variance(row: Floats, used: int) -> float:
-    """Variance of the sum of ``used`` independent terms, zeros of rows left out not counted."""
-    centred = float(row @ row) - float(row.sum()) ** 2 / used
-    return max(centred, 0.0) * used / max(1, used - 1)
+def _sum_variance(row: Floats, weight: Floats) -> float:
+    """Variance of the sum of independent rows, each the sum of ``weight`` equal ones."""
+    used = weight > 0
+    number = float(weight.sum())
+    centred = float((row[used] ** 2 / weight[used]).sum()) - float(row.sum()) ** 2 / number
+    return max(centred, 0.0) * number / max(1.0, number - 1)

@@ -510,6 +510,7 @@ def _pack_choice(choice: Choice) -> Group:
 def _unpack_choice(group: Group, tallies: Sequence[Tally]) -> Choice:
     index = int(group.attributes["index"])
     candidates = Candidates(
+        threshold=tallies[0].threshold,
         rounds=group.array("round"),
         discounts=group.array("discount"),
         mean=group.array("mean"),
