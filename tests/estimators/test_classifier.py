@@ -58,7 +58,7 @@ class ByHand:
                 out = labels == fold
                 fitted = model().fit(x[~out], y[~out], sample_weight=w[~out])
                 self.table[i, fold] = net_benefit(y[out], fitted.predict_proba(x[out])[:, 1], T)
-        self.discount = grid[self.table.mean(axis=1).argmax()]
+        self.discount = grid[self.table.mean(axis=1).round(12).argmax()]
         w = np.exp(-self.discount * self.distance)
         self.final = model().fit(x, y, sample_weight=w)
 
