@@ -124,8 +124,10 @@ def stratified_folds(y: NDArray[np.bool_], folds: int, rng: np.random.Generator)
     Events fill the folds from the first on, non-events from the last back, so that the folds'
     sizes differ by one at most, as the numbers of their events do.
 
-    >>> stratified_folds(np.array([1, 1, 0, 0, 0, 0]) == 1, 2, np.random.default_rng(0)).tolist()
-    [0, 1, 1, 0, 0, 1]
+    >>> y = np.array([1, 1, 0, 0, 0, 0, 0]) == 1
+    >>> labels = stratified_folds(y, 2, np.random.default_rng(0))
+    >>> np.bincount(labels[y]), np.bincount(labels[~y])
+    (array([1, 1]), array([2, 3]))
     """
     labels = np.empty(len(y), dtype=np.int16)
     for rows, order in ((np.flatnonzero(y), 1), (np.flatnonzero(~y), -1)):

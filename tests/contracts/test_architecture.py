@@ -30,6 +30,7 @@ USES = {
     "fitting": ["reference", "selection"],
     "storage": ["fitting"],
     "estimators": ["fitting", "storage", "progress"],
+    "evaluation": ["decision", "predictive", "weighting"],
     "studies": ["estimators", "predictive", "decision", "datasets"],
     "__init__": [
         "estimators",

@@ -213,22 +213,23 @@ class TailoredClassifier(TailoredEstimator):
         )
         return found, search, [*found.findings, *said]
 
-    def _risk(self, X: Any) -> Floats:
+    def risk(self, X: Any) -> Floats:
+        """Return each row's risk of the event under the tailored model, (n,)."""
         check_is_fitted(self)
         event = list(self.estimator_.classes_).index(self.classes_[self._positive])
         return np.asarray(self.estimator_.predict_proba(X)[:, event], dtype=np.float64)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the tailored model's risks: P(y = classes_[k] | x), (n, 2)."""
-        return self._by_class(self._risk(X))
+        return self._by_class(self.risk(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Decide: the event's label (treat) where the risk is at least the threshold."""
-        return self._decide(self._risk(X), check_threshold(self.threshold))
+        return self._decide(self.risk(X), check_threshold(self.threshold))
 
     def decision_function(self, X: Any) -> Floats:
         """Logit of the risk less that of the threshold: treat at 0 and above."""
-        return self._margin(self._risk(X), check_threshold(self.threshold))
+        return self._margin(self.risk(X), check_threshold(self.threshold))
 
     def _facts(self) -> dict[str, str]:
         return search_facts(self.search_, self.weights_, self.findings_)

@@ -178,7 +178,7 @@ class TailoredFamily(TailoredEstimator):
     def risks(self, X: Any) -> Floats:
         """Return the risk of each row under each threshold's model, (n, thresholds)."""
         check_is_fitted(self)
-        return np.stack([model._risk(X) for model in self.models_.values()], axis=1)
+        return np.stack([model.risk(X) for model in self.models_.values()], axis=1)
 
     def decisions(self, X: Any) -> NDArray[Any]:
         """Return the decision of each row at each threshold, by its own model, (n, thresholds)."""

@@ -239,20 +239,21 @@ class TailoredLogisticRegression(TailoredEstimator):
         check_is_fitted(self)
         return np.asarray(validate_data(self, X, reset=False, dtype=[np.float64, np.float32]))
 
-    def _risk(self, X: Any) -> Floats:
+    def risk(self, X: Any) -> Floats:
+        """Posterior predictive mean of each row's risk of the event, (n,)."""
         return mean_risk(self._covariates(X), self.draws_.flat)
 
     def predict_proba(self, X: Any) -> Floats:
         """Posterior predictive mean risks: P(y = classes_[k] | x, data), (n, 2)."""
-        return self._by_class(self._risk(X))
+        return self._by_class(self.risk(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Decide: the event's label (treat) where the risk is at least the threshold."""
-        return self._decide(self._risk(X), check_threshold(self.threshold))
+        return self._decide(self.risk(X), check_threshold(self.threshold))
 
     def decision_function(self, X: Any) -> Floats:
         """Logit of the risk less that of the threshold: treat at 0 and above."""
-        return self._margin(self._risk(X), check_threshold(self.threshold))
+        return self._margin(self.risk(X), check_threshold(self.threshold))
 
     def risk_draws(self, X: Any) -> Floats:
         """Each row's risk under each posterior draw, (n, draws)."""

@@ -1,0 +1,1 @@
+"""Judge the decision: every function returns a record with ``to_frame()``."""

@@ -1,0 +1,124 @@
+"""Models as an evaluation sees them: a name, and the risk of each row.
+
+A model's risk may depend on the threshold at which it is used, as that of a family of tailored
+models does: such a model has a column of risks for each threshold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tailoredbayes.checks import check_array, check_risk, check_same_length, check_within
+
+__all__ = ["family_thresholds", "model_risks"]
+
+Floats = NDArray[np.float64]
+
+
+def model_risks(
+    models: Any,
+    event: NDArray[np.bool_],
+    *,
+    thresholds: Floats | None = None,
+    X: Any = None,
+    name: str = "risk",
+) -> dict[str, Floats]:
+    """Return each model's risks: (n,), or (n, thresholds) where they depend on the threshold.
+
+    Parameters
+    ----------
+    models
+        One model or a mapping from names to models. A model is an array of risks (n,), an array
+        (n, thresholds), a fitted classifier, or a fitted family of tailored models (anything with
+        ``risks(X)`` and ``thresholds_``).
+    event
+        Checked outcomes of the rows: only their number matters here.
+    thresholds
+        Where risks may depend on the threshold; None where they may not.
+    X
+        Covariates of the rows, for fitted models.
+    name
+        What messages call the argument.
+
+    Examples
+    --------
+    >>> model_risks({"TB": [0.2, 0.7]}, np.array([False, True]))
+    {'TB': array([0.2, 0.7])}
+    >>> model_risks([0.2, 0.7], np.array([False, True]))
+    {'model': array([0.2, 0.7])}
+    """
+    named = models if isinstance(models, Mapping) else {"model": models}
+    if not named:
+        raise ValueError(f"{name} must name at least one model, got none")
+    found = {}
+    for key, model in named.items():
+        label = f"{name}[{key!r}]" if isinstance(models, Mapping) else name
+        risk = _one_model(model, thresholds, X, label)
+        check_same_length(y_true=event, **{label: risk[..., 0] if risk.ndim == 2 else risk})
+        found[str(key)] = risk
+    return found
+
+
+def family_thresholds(models: Any) -> Floats | None:
+    """Return the thresholds of the first family among the models, if there is one."""
+    for model in models.values() if isinstance(models, Mapping) else [models]:
+        if _is_family(model):
+            return np.asarray(model.thresholds_, dtype=np.float64)
+    return None
+
+
+def _is_family(model: Any) -> bool:
+    return hasattr(model, "risks") and hasattr(model, "thresholds_")
+
+
+def _one_model(model: Any, thresholds: Floats | None, X: Any, label: str) -> Floats:
+    if _is_family(model):
+        return _family_risks(model, thresholds, _given(X, label), label)
+    if hasattr(model, "risk") and hasattr(model, "predict_proba"):  # one of ours: the event's risk
+        return check_risk(model.risk(_given(X, label)), label)
+    if hasattr(model, "predict_proba"):
+        return check_risk(model.predict_proba(_given(X, label))[:, 1], label)
+    if thresholds is None or np.ndim(model) != 2:
+        return check_risk(model, label)
+    risk = check_array(model, label, ndim=(2,))
+    check_within(
+        risk,
+        label,
+        0.0,
+        1.0,
+        expected="lie between 0 and 1",
+        advice="pass probabilities of the event, not percentages, scores or log-odds",
+    )
+    if risk.shape[1] != len(thresholds):
+        raise ValueError(
+            f"{label} must have a column of risks for each of the {len(thresholds)} thresholds, "
+            f"got shape {risk.shape}; for one risk a row pass {label}[:, 0]"
+        )
+    return risk
+
+
+def _given(X: Any, label: str) -> Any:
+    if X is None:
+        raise ValueError(f"{label} is a fitted model: give the covariates of the rows as X=")
+    return X
+
+
+def _family_risks(family: Any, thresholds: Floats | None, X: Any, label: str) -> Floats:
+    own = np.asarray(family.thresholds_, dtype=np.float64)
+    if thresholds is None:
+        raise ValueError(
+            f"{label} is a family, whose risk depends on the threshold; pass one of its models, "
+            f"as in family.models_[{own[0]:g}]"
+        )
+    nearest = np.abs(own[:, None] - thresholds).argmin(axis=0)
+    missing = np.abs(own[nearest] - thresholds) > 1e-9
+    if missing.any():
+        raise ValueError(
+            f"{label} has no model for the threshold {thresholds[missing][0]:g}; its thresholds "
+            f"are {', '.join(f'{t:g}' for t in own)}"
+        )
+    return np.asarray(family.risks(X), dtype=np.float64)[:, nearest]
