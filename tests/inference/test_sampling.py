@@ -198,7 +198,8 @@ def test_importance_asked_for_is_kept_and_its_k_hat_told(posterior, monkeypatch)
 def test_findings_are_kept_when_they_are_not_told(separated, recwarn):
     drawn = sample(separated, "nuts", draws=200, random_state=0, warn=False)
     assert "separation" in codes(drawn)
-    assert not recwarn.list
+    # The first import of nutpie on a day may warn of the arviz package it brings along.
+    assert not [told for told in recwarn if issubclass(told.category, TailoringWarning)]
 
 
 def test_each_finding_is_told_once_and_points_at_the_caller(separated):
