@@ -22,6 +22,7 @@ from scipy.special import ndtr
 from tailoredbayes.checks import check_number, check_threshold
 from tailoredbayes.rows import (
     BLOCK_NUMBERS,
+    WORTH_THREADS,
     available_threads,
     block_rows,
     one_blas_thread,
@@ -161,7 +162,7 @@ def normal_risk(
     matrix = real_matrix(x)
     p, k = modes.shape
     intercept = p == matrix.shape[1] + 1
-    across = np.ascontiguousarray(roots.transpose(1, 0, 2)).reshape(p, k * roots.shape[2])
+    across = np.ascontiguousarray(roots.transpose(2, 1, 0))
     out = np.empty((matrix.shape[0] if rows is None else len(rows), k))
     size = block_rows(k * p)
 
@@ -169,11 +170,16 @@ def normal_risk(
         some = slice(start, start + size)
         block = np.asarray(matrix[some if rows is None else rows[some]], dtype=np.float64)
         z = np.concatenate([np.ones((len(block), 1)), block], axis=1) if intercept else block
-        scaled = (z @ across).reshape(len(z), k, -1)
-        sd = np.sqrt((scaled * scaled).sum(axis=2))
-        out[some] = logistic_normal_mean(z @ modes, sd)
+        variance = np.zeros((len(z), k))
+        for direction in across:
+            scaled = z @ direction
+            scaled *= scaled
+            variance += scaled
+        out[some] = logistic_normal_mean(z @ modes, np.sqrt(variance))
 
-    _share_out(fill, range(0, len(out), size), threads)
+    # An integral costs about as much as twenty evaluations of a risk.
+    enough = len(out) * k * 20 >= WORTH_THREADS
+    _share_out(fill, range(0, len(out), size), threads if enough else 1)
     return out
 
 
@@ -184,11 +190,24 @@ def logistic_normal_mean(mean: Floats, sd: Floats) -> Floats:
     of Z, as ``sd`` grows, and Gauss-Hermite converges ever more slowly; the trapezoidal rule's
     error is 2 exp(-2 pi a / h) for a step h and poles at a = pi / sd [TrefethenWeideman2014], times
     the normal density's exp(a^2 / 2) there, so its step shrinks with ``sd``. For large ``sd`` expit
-    is nearly a step, and what it differs by is all near 0.
+    is nearly a step, and what it differs by is all near 0. Each column of a matrix is given the
+    rule that its own largest ``sd`` asks for.
 
     >>> logistic_normal_mean(np.array([0.0, 1.0]), np.array([3.0, 0.0])).round(6)
     array([0.5     , 0.731059])
     """
+    if sd.ndim < 2 or sd.shape != mean.shape or not sd.size:
+        return _one_rule_mean(mean, sd)
+    rule = np.searchsorted([bound for bound, _ in _HERMITE], sd.max(axis=0))
+    if (rule == rule[0]).all():
+        return _one_rule_mean(mean, sd)
+    out = np.empty_like(mean)
+    for one in np.unique(rule):
+        out[:, rule == one] = _one_rule_mean(mean[:, rule == one], sd[:, rule == one])
+    return out
+
+
+def _one_rule_mean(mean: Floats, sd: Floats) -> Floats:
     if float(sd.max(initial=0.0)) > _STEP_SD:
         narrow = _narrow_mean(mean, np.minimum(sd, _STEP_SD))
         return np.where(sd > _STEP_SD, _wide_mean(mean, np.maximum(sd, _STEP_SD)), narrow)
@@ -196,6 +215,14 @@ def logistic_normal_mean(mean: Floats, sd: Floats) -> Floats:
 
 
 def _narrow_mean(mean: Floats, sd: Floats) -> Floats:
+    """Sum over a symmetric rule, a pair of nodes +-z at a time.
+
+    With a = exp(-|m|), c = exp(z s) and v = a (c + 1/c),
+
+        expit(m + z s) + expit(m - z s) = (2 q + v) / (1 + a^2 + v),   q = 1 or, for m < 0, a^2,
+
+    which costs one exponential a pair, overflows nowhere and keeps small risks' digits.
+    """
     largest = float(sd.max(initial=0.0))
     hermite = [number for bound, number in _HERMITE if largest <= bound]
     if hermite:
@@ -204,19 +231,29 @@ def _narrow_mean(mean: Floats, sd: Floats) -> Floats:
         # 28 = -log(twelve digits); beyond 7.5 the normal density is below that, too.
         pole = np.pi / largest
         step = min(0.6, 2 * np.pi * pole / (28.0 + 0.5 * pole**2))
-        nodes = np.arange(-7.5, 7.5 + step, step)
+        nodes = step * np.arange(np.ceil(7.5 / step) + 1)
         weights = np.exp(-0.5 * nodes * nodes)
-    weights = weights / weights.sum()
+    weights = np.where(nodes > 0, weights, 0.5 * weights)  # 0 is a pair with itself
+    a = np.exp(-np.abs(mean))
+    square = a * a
+    whole, twice = 1.0 + square, np.where(mean < 0, 2 * square, 2.0)
     total = np.zeros(np.broadcast_shapes(mean.shape, sd.shape))
-    for node, weight in zip(nodes, weights, strict=True):
-        total += weight * expit(mean + node * sd)
+    for node, weight in zip(nodes, 0.5 * weights / weights.sum(), strict=True):
+        c = np.exp(node * sd)
+        v = a * (c + 1.0 / c)
+        pair = v + twice
+        v += whole
+        pair /= v
+        pair *= weight
+        total += pair
     return total
 
 
 @lru_cache(maxsize=len(_HERMITE))
 def _hermite(number: int) -> tuple[Floats, Floats]:
+    """Return the nodes from 0 on and their weights; the rule is symmetric."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(number)
-    return nodes, weights
+    return nodes[number // 2 :], weights[number // 2 :]
 
 
 def _wide_mean(mean: Floats, sd: Floats) -> Floats:
