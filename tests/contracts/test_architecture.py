@@ -48,7 +48,9 @@ def module(path):
     return path.relative_to(PACKAGE).with_suffix("").parts
 
 
-MODULES = {module(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+# Where a stub stands beside a module, it says what the module gives: the public names.
+FILES = [*sorted(PACKAGE.rglob("*.py")), *sorted(PACKAGE.rglob("*.pyi"))]
+MODULES = {module(path): path for path in FILES}
 
 
 def imports(path):
