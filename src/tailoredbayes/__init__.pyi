@@ -13,6 +13,7 @@ from .decision import target_threshold_from_utilities as target_threshold_from_u
 from .estimators import TailoredClassifier as TailoredClassifier
 from .estimators import TailoredFamily as TailoredFamily
 from .estimators import TailoredLogisticRegression as TailoredLogisticRegression
+from .estimators import load as load
 from .findings import Finding as Finding
 from .findings import TailoringWarning as TailoringWarning
 from .inference import Draws as Draws
@@ -24,7 +25,6 @@ from .priors import LogDensity as LogDensity
 from .priors import Normal as Normal
 from .priors import StudentT as StudentT
 from .rows import ParquetRows as ParquetRows
-from .storage import load as load
 from .weighting import effective_sample_fraction as effective_sample_fraction
 from .weighting import effective_sample_size as effective_sample_size
 from .weighting import kish_effective_sample_size as kish_effective_sample_size
