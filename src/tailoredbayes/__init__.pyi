@@ -14,6 +14,16 @@ from .estimators import TailoredClassifier as TailoredClassifier
 from .estimators import TailoredFamily as TailoredFamily
 from .estimators import TailoredLogisticRegression as TailoredLogisticRegression
 from .estimators import load as load
+from .evaluation.calibration import calibration as calibration
+from .evaluation.discrimination import discrimination as discrimination
+from .evaluation.miscalibration import miscalibrate as miscalibrate
+from .evaluation.miscalibration import miscalibration_shapes as miscalibration_shapes
+from .evaluation.patients import deferral as deferral
+from .evaluation.patients import patients as patients
+from .evaluation.posteriors import hdi as hdi
+from .evaluation.posteriors import posterior_densities as posterior_densities
+from .evaluation.posteriors import posterior_intervals as posterior_intervals
+from .evaluation.posteriors import posterior_overlap as posterior_overlap
 from .findings import Finding as Finding
 from .findings import TailoringWarning as TailoringWarning
 from .inference import Draws as Draws

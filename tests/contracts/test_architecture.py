@@ -31,10 +31,11 @@ USES = {
     "fitting": ["reference", "selection"],
     "storage": ["fitting"],
     "estimators": ["fitting", "storage", "progress"],
-    "evaluation": ["decision", "predictive", "weighting"],
+    "evaluation": ["decision", "predictive", "weighting", "reference"],
     "studies": ["estimators", "predictive", "decision", "datasets"],
     "__init__": [
         "estimators",
+        "evaluation",
         "inference",
         "predictive",
         "decision",
