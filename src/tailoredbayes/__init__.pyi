@@ -14,7 +14,11 @@ from .estimators import TailoredClassifier as TailoredClassifier
 from .estimators import TailoredFamily as TailoredFamily
 from .estimators import TailoredLogisticRegression as TailoredLogisticRegression
 from .estimators import load as load
+from .evaluation.bayesian import bayesian_decision_curve as bayesian_decision_curve
 from .evaluation.calibration import calibration as calibration
+from .evaluation.curves import decision_curve as decision_curve
+from .evaluation.differences import net_benefit_difference as net_benefit_difference
+from .evaluation.differences import resplit_difference as resplit_difference
 from .evaluation.discrimination import discrimination as discrimination
 from .evaluation.miscalibration import miscalibrate as miscalibrate
 from .evaluation.miscalibration import miscalibration_shapes as miscalibration_shapes
