@@ -35,6 +35,7 @@ from tailoredbayes.rows import (
     WeightSummary,
     block_rows,
     one_blas_thread,
+    scratch,
     sum_over_rows,
     summarise_rows,
     summarise_weights,
@@ -389,16 +390,15 @@ class TailoredPosterior:
 
 
 def _block_size(p: int, k: int, order: int, products: bool) -> int:
-    """Return the rows of a block: its largest temporary array stays in cache."""
+    """Return the rows of a block: its temporary arrays stay in cache.
+
+    Longer blocks cost one thread little; short ones keep two threads waiting for each other, as
+    each of NumPy's calls hands Python's lock over.
+    """
     if k == 1:
         return min(8192, block_rows(p, 8 * BLOCK_NUMBERS))
-    size = block_rows(max(p, min(k, _POINTS[order])))
-    if order == 2:
-        # Each block's curvatures are added to the sum: short blocks would spend their time there.
-        size = max(size, 256)
-        if products:
-            size = min(size, max(128, block_rows(p * (p + 1) // 2, 4 * BLOCK_NUMBERS)))
-    return size
+    size = block_rows(max(p, min(k, _POINTS[order])), 4 * BLOCK_NUMBERS)
+    return min(size, block_rows(p * (p + 1) // 2, 32 * BLOCK_NUMBERS)) if products else size
 
 
 def _block_sums(
@@ -414,14 +414,20 @@ def _block_sums(
     for start in range(0, theta.shape[1], _POINTS[order]):
         some = slice(start, start + _POINTS[order])
         w = weights if weights.shape[1] == 1 else weights[:, some]
-        minus_margin = z @ theta[:, some]
+        shape = len(z), min(theta.shape[1] - start, _POINTS[order])
+        minus_margin = np.matmul(z, theta[:, some], out=scratch("margin", *shape))
         extreme = not calm and float(minus_margin.max()) > _LARGEST_EXPONENT
-        u = np.exp(np.minimum(minus_margin, _LARGEST_EXPONENT) if extreme else minus_margin)
-        one_u = u + 1.0
-        loss = np.log(one_u)
+        exponent = np.minimum(minus_margin, _LARGEST_EXPONENT) if extreme else minus_margin
+        u = np.exp(exponent, out=scratch("u", *shape))
+        one_u = np.add(u, 1.0, out=scratch("one_u", *shape))
+        loss = np.log(one_u, out=scratch("loss", *shape))
         if extreme:
-            loss = np.maximum(loss, minus_margin)
-        values.append(-(w.T @ loss)[0] if w.shape[1] == 1 else -(w * loss).sum(axis=0))
+            np.maximum(loss, minus_margin, out=loss)
+        if w.shape[1] == 1:
+            values.append(-(w.T @ loss)[0])
+        else:
+            loss *= w
+            values.append(-loss.sum(axis=0))
         if order == 0:
             continue
         u /= one_u  # now q = expit(-margin)
@@ -443,7 +449,13 @@ def _block_sums(
 def _products(z: Floats) -> Floats:
     """Rows z_j z_i, i <= j: the lower triangle of z z' for each row of data, packed by rows."""
     across = z.T.copy()
-    return np.concatenate([across[: j + 1] * across[j] for j in range(across.shape[0])])
+    p = len(across)
+    packed = scratch("products", p * (p + 1) // 2, len(z))
+    place = 0
+    for j in range(p):
+        np.multiply(across[: j + 1], across[j], out=packed[place : place + j + 1])
+        place += j + 1
+    return packed
 
 
 def _weighted_squares(z: Floats, v: Floats) -> Floats:
@@ -451,7 +463,7 @@ def _weighted_squares(z: Floats, v: Floats) -> Floats:
     roots = np.sqrt(v)
     squares = []
     for column in range(v.shape[1]):
-        scaled = z * roots[:, column, None]
+        scaled = np.multiply(z, roots[:, column, None], out=scratch("scaled", *z.shape))
         squares.append(scaled.T @ scaled)
     return np.stack(squares)
 

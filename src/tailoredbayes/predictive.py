@@ -45,7 +45,7 @@ Floats = NDArray[np.float64]
 # exp(-745) is the smallest positive double: beyond, a risk is 0 or 1 to the last bit.
 _LARGEST_EXPONENT = 700.0
 # Up to these standard deviations so many Gauss-Hermite nodes give twelve digits of the integral.
-_HERMITE = ((0.1, 7), (0.25, 10), (0.75, 20))
+_HERMITE = ((0.02, 3), (0.1, 5), (0.25, 10), (0.75, 20))
 # Above this one 64 Gauss-Legendre nodes do, however large it is.
 _STEP_SD, _STEP_NODES = 10.0, 64
 
@@ -164,7 +164,7 @@ def normal_risk(
     intercept = p == matrix.shape[1] + 1
     across = np.ascontiguousarray(roots.transpose(2, 1, 0))
     out = np.empty((matrix.shape[0] if rows is None else len(rows), k))
-    size = block_rows(k * p)
+    size = block_rows(max(k, p), 4 * BLOCK_NUMBERS)
 
     def fill(start: int) -> None:
         some = slice(start, start + size)

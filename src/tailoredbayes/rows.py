@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import prod
 from pathlib import Path
-from threading import Lock, get_ident
+from threading import Lock, get_ident, local
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -36,9 +37,8 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-# Numbers in one temporary array of a block: 16384 doubles are 128 KiB, so a handful of them share
-# a 1 MiB level-2 cache, and the C allocator hands them out again without asking the kernel for
-# fresh pages (which cost seven times the arithmetic when measured).
+# Numbers in one temporary array of a block, or a small multiple of it: 16384 doubles are 128 KiB,
+# so a handful of them share a 1 MiB level-2 cache.
 BLOCK_NUMBERS = 16384
 # Shards bound the parallelism and fix the order of summation, so they may depend on the data's
 # size and on nothing else.
@@ -426,6 +426,28 @@ def _blas() -> ThreadpoolController:
 
 
 one_blas_thread = _OneBlasThread()
+
+
+class Scratch(local):
+    """Arrays that a thread uses again from block to block, by name.
+
+    The C allocator may ask the kernel for fresh pages for each temporary array of a block, which
+    cost up to seven times the arithmetic when measured. What is handed out holds old numbers.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[str, Floats] = {}
+
+    def __call__(self, name: str, *shape: int) -> Floats:
+        """Return the array of that name, in that shape."""
+        numbers = prod(shape)
+        held = self._held.get(name)
+        if held is None or held.size < numbers:
+            held = self._held[name] = np.empty(numbers)
+        return held[:numbers].reshape(shape)
+
+
+scratch = Scratch()
 
 
 def sum_over_rows(

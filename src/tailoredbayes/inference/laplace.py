@@ -24,10 +24,11 @@ Floats = NDArray[np.float64]
 
 # The Newton decrement under which the last step is taken: its error is of the order of its square.
 _TOLERANCE = 1e-6
-# Decrements d, d' of two full steps in a row foretell the next: d' (d'/d)^2. So small a ratio puts
-# it below 1e-6 d'. Over many rows the pass that would confirm it is spared; what it would change
-# in the curvature is of the order of d' / sqrt(n).
-_QUADRATIC, _QUADRATIC_FROM = 1e-3, 100_000
+# Over many rows, within a standard deviation of the mode, the curvature changes as little as the
+# posterior differs from a normal: the next step is taken by the curvature at hand, from a pass that
+# gives the gradient alone. Decrements d, d' of two full steps foretell the next, d' (d'/d) or less;
+# where d'/d is so small that it is below 1e-6, the pass that would confirm it is spared, too.
+_MANY_ROWS, _NEAR, _FORESEEN = 100_000, 1.0, 1e-3
 _MOST_ITERATIONS = 100
 # The share of the predicted gain that a step must bring [BoydVandenberghe2004, 9.2].
 _ARMIJO = 1e-4
@@ -197,12 +198,14 @@ def _newton(
     decrement, iterations = np.full(k, np.inf), np.zeros(k, dtype=np.intp)
     converged = np.zeros(k, dtype=bool)
     active = np.arange(k)
-    many = posterior.rows.n_rows >= _QUADRATIC_FROM
+    many = posterior.rows.n_rows >= _MANY_ROWS
+    near = np.zeros(k, dtype=bool)  # the curvature at hand will do for the next step
     for _ in range(_MOST_ITERATIONS):
         prior: Prior | None = None
         if width is not None:
             prior = posterior.prior.smoothed(width[:, active])
-        found = posterior.evaluate(trial[:, active], indices[active], prior=prior)
+        order = 1 if near[active].all() else 2
+        found = posterior.evaluate(trial[:, active], indices[active], order=order, prior=prior)
         iterations[active] += 1
         rounding = 1e-10 * (1 + np.abs(value[active]))
         enough = found.value >= value[active] + _ARMIJO * share[active] * gain[active] - rounding
@@ -211,20 +214,23 @@ def _newton(
         short = active[~enough]
         share[short] /= 2
         trial[:, short] = here[:, short] + share[short] * direction[:, short]
+        near[active] = False
         moved = active[enough]
         if len(moved):
             here[:, moved] = trial[:, moved]
             value[moved] = found.value[enough]
-            curvature[moved] = found.curvature[enough]
+            if order == 2:
+                curvature[moved] = found.curvature[enough]
             gradient = found.gradient[:, enough]
-            step = _newton_step(found.curvature[enough], gradient)
+            step = _newton_step(curvature[moved], gradient)
             direction[:, moved] = step
             gain[moved] = np.maximum((gradient * step).sum(axis=0), 0.0)
             last, full = decrement[moved], share[moved] == 1.0
             decrement[moved] = now = np.sqrt(gain[moved])
             share[moved] = 1.0
             trial[:, moved] = here[:, moved] + step
-            foreseen = many & full & (last <= 1.0) & (now <= _QUADRATIC * last)
+            foreseen = many & full & (last <= _NEAR) & (now <= _FORESEEN * last)
+            near[moved] = many & (order == 2) & (now <= _NEAR)
             converged[moved] = (now <= _TOLERANCE) | foreseen
             arrived = moved[converged[moved]]
             here[:, arrived] = trial[:, arrived]  # the last step, exact to rounding
