@@ -7,7 +7,7 @@ is all that a threshold needs to know of its rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -27,6 +27,7 @@ from tailoredbayes.checks import (
 )
 from tailoredbayes.decision import harm_to_benefit
 from tailoredbayes.evaluation.models import family_thresholds, model_risks
+from tailoredbayes.rows import one_blas_thread
 
 __all__ = [
     "ALL",
@@ -48,9 +49,7 @@ ALL, NONE = "all", "none"
 """The names of treating everyone and no one, as in the package dcurves."""
 
 _SAME_THRESHOLD = 1e-9
-_BLOCK = 1 << 20  # numbers held at once while resampling
-# Measured: a binomial in NumPy's multinomial takes the time of some 20 rows drawn and counted.
-_ROWS_PER_BINOMIAL = 20
+_BLOCK = 1 << 18  # numbers held at once while resampling: they fit the cache
 
 
 # --- The door ---------------------------------------------------------------------------------
@@ -338,36 +337,40 @@ class Stratum:
         squares = sums if self.weight is None else self.sums(self.weight**2)
         return np.asarray(squares @ np.square(self.value - self.mean(sums)) / np.square(sums.sum()))
 
-    def resamples(self, rng: np.random.Generator, size: int) -> Iterator[FloatArray]:
-        """Draw rows with replacement, ``size`` times, as sums of weights (some, cells).
-
-        Without weights the numbers of rows by cell are multinomial. They are drawn as such where
-        cells are few, and else, for less, by drawing the rows: the distribution is the same.
-        """
-        n, cells = len(self.of_row), len(self.value)
-        counts = np.bincount(self.of_row, minlength=cells)
-        multinomial = self.weight is None and _ROWS_PER_BINOMIAL * cells < n
-        rows_held = cells if multinomial else n + cells
-        many = max(1, min(size, _BLOCK // rows_held))
-        for start in range(0, size, many):
-            block = min(many, size - start)
-            if multinomial:
-                yield rng.multinomial(n, counts / n, size=block).astype(np.float64)
-            else:
-                yield self._draw_rows(rng, block)
-
-    def _draw_rows(self, rng: np.random.Generator, size: int) -> FloatArray:
-        n, cells = len(self.of_row), len(self.value)
-        rows = rng.integers(n, size=(size, n), dtype=np.int32 if n < 2**31 else np.int64)
-        held = self.of_row[rows]
-        held += cells * np.arange(size)[:, None]
-        weight = None if self.weight is None else self.weight[rows].ravel()
-        sums = np.bincount(held.ravel(), weights=weight, minlength=size * cells)
-        return sums.reshape(size, cells).astype(np.float64)
-
     def bootstrap(self, rng: np.random.Generator, size: int) -> FloatArray:
-        """Return ``size`` resampled means, (size, thresholds)."""
-        return np.concatenate([self.mean(sums) for sums in self.resamples(rng, size)])
+        """Return ``size`` means of rows drawn with replacement, (size, thresholds).
+
+        Without weights a threshold knows no more of the rows than how many have each of its few
+        values, and that is multinomial: a draw costs the same for a thousand rows and a million.
+        Thresholds then have draws of their own. Weighted rows are drawn one by one.
+        """
+        if self.weight is None:
+            return self._multinomial_means(rng, size)
+        n, cells = len(self.of_row), len(self.value)
+        many = max(1, _BLOCK // (n + cells))
+        blocks = [min(many, size - start) for start in range(0, size, many)]
+        with one_blas_thread:  # small products, for which threads only wait for each other
+            return np.concatenate([self.mean(self._drawn_sums(rng, block)) for block in blocks])
+
+    def _multinomial_means(self, rng: np.random.Generator, size: int) -> FloatArray:
+        n, rows = len(self.of_row), self.sums(None)
+        means = np.empty((size, self.value.shape[1]))
+        for place, value in enumerate(self.value.T):
+            distinct, kind = np.unique(value, return_inverse=True)
+            share = np.bincount(kind, weights=rows) / n
+            order = np.argsort(share)  # the largest last: it is what the others leave, undrawn
+            means[:, place] = rng.multinomial(n, share[order], size=size) @ distinct[order] / n
+        return means
+
+    def _drawn_sums(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Sum the weights by cell of rows drawn with replacement, (size, cells)."""
+        assert self.weight is not None
+        n, cells = len(self.of_row), len(self.value)
+        rows = rng.integers(n, size=(size, n))
+        held = self.of_row[rows] + cells * np.arange(size)[:, None]
+        weight = self.weight[rows].ravel()
+        sums = np.bincount(held.ravel(), weights=weight, minlength=size * cells)
+        return sums.reshape(size, cells)
 
 
 def contrast(validation: Validation, model: Patterns, against: Patterns) -> tuple[Stratum, ...]:

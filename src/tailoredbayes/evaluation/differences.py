@@ -138,10 +138,11 @@ def net_benefit_difference(
     each Var as above within its class. pi itself is taken as known.
 
     Bootstrap. Rows are drawn with replacement, within each class when pi is given; models are not
-    refitted, so this is the error of the test rows alone. Net benefit knows a row by its cell,
-    which of the two treat it at which thresholds, and its outcome, so a replicate is a
-    multinomial count of cells. The interval takes the replicates' percentiles at each threshold
-    by itself. [EfronTibshirani1993]
+    refitted, so this is the error of the test rows alone. At a threshold D knows a row by v alone,
+    which has five values, so a replicate is a multinomial count of them: exactly what drawing rows
+    would give, at a cost that does not grow with their number (weighted rows are drawn one by
+    one). The interval takes the replicates' percentiles, at each threshold by itself.
+    [EfronTibshirani1993]
 
     Parameters
     ----------
