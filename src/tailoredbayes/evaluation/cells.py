@@ -370,7 +370,7 @@ class Stratum:
         held = self.of_row[rows] + cells * np.arange(size)[:, None]
         weight = self.weight[rows].ravel()
         sums = np.bincount(held.ravel(), weights=weight, minlength=size * cells)
-        return sums.reshape(size, cells)
+        return np.asarray(sums, dtype=np.float64).reshape(size, cells)
 
 
 def contrast(validation: Validation, model: Patterns, against: Patterns) -> tuple[Stratum, ...]:
