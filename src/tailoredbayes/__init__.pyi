@@ -1,6 +1,7 @@
 """The public names: one line each, read by __init__.py, type checkers and editors alike."""
 
 from . import datasets as datasets
+from . import plots as plots
 from .decision import harm_to_benefit as harm_to_benefit
 from .decision import interventions_avoided as interventions_avoided
 from .decision import net_benefit as net_benefit
@@ -15,19 +16,26 @@ from .estimators import TailoredFamily as TailoredFamily
 from .estimators import TailoredLogisticRegression as TailoredLogisticRegression
 from .estimators import load as load
 from .evaluation.bayesian import bayesian_decision_curve as bayesian_decision_curve
+from .evaluation.boundaries import decision_boundaries as decision_boundaries
+from .evaluation.boundaries import optimal_boundaries as optimal_boundaries
 from .evaluation.calibration import calibration as calibration
 from .evaluation.curves import decision_curve as decision_curve
 from .evaluation.differences import net_benefit_difference as net_benefit_difference
 from .evaluation.differences import resplit_difference as resplit_difference
 from .evaluation.discrimination import discrimination as discrimination
+from .evaluation.grids import difference_grid as difference_grid
+from .evaluation.grids import net_benefit_grid as net_benefit_grid
 from .evaluation.miscalibration import miscalibrate as miscalibrate
 from .evaluation.miscalibration import miscalibration_shapes as miscalibration_shapes
+from .evaluation.optimism import optimism as optimism
 from .evaluation.patients import deferral as deferral
 from .evaluation.patients import patients as patients
 from .evaluation.posteriors import hdi as hdi
 from .evaluation.posteriors import posterior_densities as posterior_densities
 from .evaluation.posteriors import posterior_intervals as posterior_intervals
 from .evaluation.posteriors import posterior_overlap as posterior_overlap
+from .evaluation.prospects import prospects as prospects
+from .evaluation.splitting import data_splitting as data_splitting
 from .findings import Finding as Finding
 from .findings import TailoringWarning as TailoringWarning
 from .inference import Draws as Draws

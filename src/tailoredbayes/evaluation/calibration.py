@@ -37,6 +37,8 @@ __all__ = [
     "NearThreshold",
     "RiskHistogram",
     "calibration",
+    "cox_line",
+    "intercept_in_the_large",
 ]
 
 Floats = NDArray[np.float64]
@@ -326,14 +328,14 @@ def _one(event: Bools, risk: Floats, weight: Floats, settings: _Settings) -> Mod
         used = weight > 0
         event, risk, weight = event[used], risk[used], weight[used]
     prob = settings.prob
-    intercept, slope = _cox(event, risk, weight, prob)
+    intercept, slope = cox_line(event, risk, weight, prob)
     smoother = _smoother(event, risk, weight, settings)
     centre = smoother.groups
     apart = np.abs(smoother.observed - centre.risk)
     e50, e90 = np.quantile(apart, [0.5, 0.9], weights=centre.weight, method="inverted_cdf")
     grid = np.linspace(centre.risk[0], centre.risk[-1], _POINTS if len(centre.risk) > 1 else 1)
     return ModelCalibration(
-        in_the_large=_in_the_large(event, risk, weight, prob),
+        in_the_large=intercept_in_the_large(event, risk, weight, prob),
         cox_intercept=intercept,
         slope=slope,
         observed_expected=_observed_expected(event, risk, weight, prob),
@@ -356,7 +358,7 @@ def _logit(risk: Floats) -> Floats:
     return np.asarray(np.log(inside / (1 - inside)))
 
 
-def _in_the_large(event: Bools, risk: Floats, weight: Floats, prob: float) -> Estimate:
+def intercept_in_the_large(event: Bools, risk: Floats, weight: Floats, prob: float) -> Estimate:
     """Solve sum w (y - expit(a + logit p)) = 0 by Newton's steps, kept within a bracket."""
     offset, events = _logit(risk), float(weight[event].sum())
     total = float(weight.sum())
@@ -378,7 +380,7 @@ def _in_the_large(event: Bools, risk: Floats, weight: Floats, prob: float) -> Es
     return Estimate.normal(a, information**-0.5, prob)
 
 
-def _cox(event: Bools, risk: Floats, weight: Floats, prob: float) -> tuple[Estimate, Estimate]:
+def cox_line(event: Bools, risk: Floats, weight: Floats, prob: float) -> tuple[Estimate, Estimate]:
     """Cox's line, as stage 1 recalibrates by it, with Wald intervals."""
     z = _logit(risk)
     of_events, of_others = z[event], z[~event]
