@@ -32,10 +32,12 @@ USES = {
     "storage": ["fitting"],
     "estimators": ["fitting", "storage", "progress"],
     "evaluation": ["decision", "predictive", "weighting", "reference"],
+    "plots": ["evaluation"],
     "studies": ["estimators", "predictive", "decision", "datasets"],
     "__init__": [
         "estimators",
         "evaluation",
+        "plots",
         "inference",
         "predictive",
         "decision",

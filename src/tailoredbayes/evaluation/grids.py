@@ -1,0 +1,154 @@
+"""Net benefit over a study's repetitions: its mean and standard error, panel by panel.
+
+A study repeats an experiment at several settings and keeps a row for each repetition and
+threshold. What its figures show is the mean over the repetitions and how well that is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Grid", "difference_grid", "net_benefit_grid"]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Means over repetitions by panel, line and threshold.
+
+    Parameters
+    ----------
+    frame
+        Columns panel, line, threshold, mean, standard_error (nan for one repetition) and
+        repetitions; panels and lines in the order of their first rows in the study.
+    quantity
+        "net benefit" or "difference in net benefit".
+    panel, line
+        What tells the panels and the lines apart: a setting's name, or "model".
+    compared
+        For a difference, the two columns it was taken between.
+    """
+
+    frame: pd.DataFrame
+    quantity: str
+    panel: str
+    line: str
+    compared: tuple[str, str] | None = None
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the table."""
+        return self.frame.copy()
+
+
+def difference_grid(
+    cells: pd.DataFrame,
+    model: str = "net_benefit_tb",
+    against: str = "net_benefit_sb",
+    *,
+    panel: str,
+    line: str | None = None,
+) -> Grid:
+    """Return a difference in net benefit, averaged over repetitions.
+
+    With D_i the difference of the two columns in repetition i = 1, ..., m of one panel, line and
+    threshold: mean D, and SE_D = sqrt(sum (D_i - mean D)^2 / (m (m - 1))). [Karapanagiotis2021]
+
+    Parameters
+    ----------
+    cells
+        A row a repetition and threshold, with the columns threshold, those of the two net
+        benefits, and those of the settings.
+    model, against
+        Columns of the net benefit of a model and of the one it is compared with.
+    panel
+        The column that tells the panels apart, such as q, prevalence or distance.
+    line
+        The column that tells the lines of a panel apart, such as n; None where there is one.
+
+    Returns
+    -------
+    Grid
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> cells = pd.DataFrame({"threshold": 0.1, "q": 1.0, "n": 500,
+    ...                       "net_benefit_tb": [0.43, 0.45], "net_benefit_sb": [0.42, 0.42]})
+    >>> found = difference_grid(cells, panel="q", line="n").to_frame()
+    >>> found[["mean", "standard_error"]].round(3).to_numpy().tolist()
+    [[0.02, 0.01]]
+    """
+    settings = [panel] if line is None else [panel, line]
+    _check(cells, [model, against, *settings])
+    parts = cells.assign(
+        panel=cells[panel],
+        line="difference" if line is None else cells[line],
+        value=cells[model] - cells[against],
+    )
+    quantity = "difference in net benefit"
+    return Grid(_averaged(parts), quantity, panel, line or "difference", (model, against))
+
+
+def net_benefit_grid(cells: pd.DataFrame, models: Mapping[str, str], *, panel: str) -> Grid:
+    """Return the net benefit of several models, averaged over repetitions.
+
+    Parameters
+    ----------
+    cells
+        As in `difference_grid`.
+    models
+        {name: column of its net benefit}; the lines, in this order.
+    panel
+        The column that tells the panels apart, such as contamination.
+
+    Returns
+    -------
+    Grid
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> cells = pd.DataFrame({"threshold": 0.1, "contamination": 0.0, "net_benefit_tb": [0.4, 0.5]})
+    >>> found = net_benefit_grid(cells, {"TB": "net_benefit_tb"}, panel="contamination").to_frame()
+    >>> found[["line", "mean"]].to_numpy().tolist()
+    [['TB', 0.45]]
+    """
+    import pandas as pd
+
+    if not models:
+        raise ValueError("models must map names to columns of net benefits, got none")
+    _check(cells, [*models.values(), panel])
+    parts = [
+        cells.assign(panel=cells[panel], line=name, value=cells[column])
+        for name, column in models.items()
+    ]
+    return Grid(_averaged(pd.concat(parts, ignore_index=True)), "net benefit", panel, "model")
+
+
+def _averaged(parts: pd.DataFrame) -> pd.DataFrame:
+    groups = parts.groupby(["panel", "line", "threshold"], sort=False, dropna=False)["value"]
+    found = groups.agg(mean="mean", standard_error="sem", repetitions="count").reset_index()
+    # Thresholds ascend within each line; panels and lines stay in the study's order.
+    for name in ("threshold", "line", "panel"):
+        values = parts[name].unique()
+        ordered = sorted(values) if name == "threshold" else values
+        place = {value: i for i, value in enumerate(ordered)}
+        found = found.sort_values(name, key=lambda column, at=place: column.map(at), kind="stable")
+    return found.reset_index(drop=True)
+
+
+def _check(cells: pd.DataFrame, columns: list[str]) -> None:
+    missing = [
+        name for name in ["threshold", *columns] if name not in getattr(cells, "columns", ())
+    ]
+    if missing:
+        raise ValueError(
+            f"cells must be a DataFrame with the column {missing[0]!r}, got "
+            f"{', '.join(map(str, getattr(cells, 'columns', []))) or type(cells).__name__}"
+        )
+    if not len(cells):
+        raise ValueError("cells must have at least one row, got none; run the study first")

@@ -1,0 +1,434 @@
+"""The look that all figures share: one colour a model, one unit an axis, one size of type.
+
+A model keeps its colour, line and marker in every figure: by the part it plays ("standard",
+"tailored", "all", "none", "optimal", read from its name) or, for any other, by its place among the
+names of the figure. To fix the look of a model of your own, put it into :data:`STYLES`.
+
+Nothing here touches matplotlib's global settings: figures are drawn inside :func:`canvas` or
+:func:`panels`, which put them back.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+from matplotlib.transforms import offset_copy
+from numpy.typing import ArrayLike
+
+__all__ = [
+    "EVENT",
+    "FAINT",
+    "INK",
+    "NO_EVENT",
+    "ROLES",
+    "STYLES",
+    "Style",
+    "band",
+    "canvas",
+    "caption",
+    "harm_benefit_axis",
+    "key",
+    "panels",
+    "per_1000",
+    "percent",
+    "percent_text",
+    "role",
+    "save",
+    "sequence",
+    "shaded",
+    "styles",
+    "svg",
+    "tint",
+]
+
+Target: TypeAlias = Axes | Figure
+Panels: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+"""An array of Axes."""
+Dashes: TypeAlias = str | tuple[int, tuple[float, ...]]
+
+_LOOK: Any = {
+    "axes.axisbelow": True,
+    "axes.labelsize": 8,
+    "axes.linewidth": 0.7,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 8,
+    "font.size": 8,
+    "hatch.linewidth": 0.5,
+    "legend.fontsize": 7.5,
+    "legend.frameon": False,
+    "legend.handlelength": 2.4,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4,
+    "xtick.labelsize": 7.5,
+    "xtick.major.width": 0.7,
+    "ytick.labelsize": 7.5,
+    "ytick.major.width": 0.7,
+}
+# For files: text stays text, and the same figure gives the same bytes.
+_FILES: Any = {"svg.fonttype": "none", "svg.hashsalt": "tailoredbayes"}
+
+INK, FAINT = "0.25", "0.85"
+EVENT, NO_EVENT = "#882255", "#8C9BA5"
+"""Colours of rows with and without the event: none that a model has."""
+
+
+# --- Who looks like what ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Style:
+    """Colour, line and marker of one model."""
+
+    color: str
+    linestyle: Dashes = "-"
+    marker: str = "o"
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """Keyword arguments of a line without markers; broken lines lie above unbroken ones."""
+        zorder = 2.9 if self.linestyle == "-" else 3.0
+        return {"color": self.color, "linestyle": self.linestyle, "zorder": zorder}
+
+    @property
+    def points(self) -> dict[str, Any]:
+        """Keyword arguments of a line with markers; paler inside, so that overlaps show."""
+        inside = {"markerfacecolor": tint(self.color, 0.55), "markeredgewidth": 1.0}
+        return {**self.line, "marker": self.marker, **inside}
+
+
+# The colours of Okabe and Ito, told apart with any common colour vision. In grey they differ in
+# lightness only so much: lines and markers differ as well.
+ROLES: dict[str, Style] = {
+    "tailored": Style("#D55E00", "-", "o"),
+    "standard": Style("#0072B2", (0, (5, 1.6)), "s"),
+    "optimal": Style("#000000", (0, (1, 1)), "D"),
+    "all": Style("#767676", (0, (6, 1.5, 1, 1.5)), "x"),
+    "none": Style("#000000", "-", "+"),
+}
+"""The look of each part a model may play."""
+_OTHERS = (
+    Style("#009E73", (0, (4, 1.2, 1, 1.2)), "^"),
+    Style("#CC79A7", (0, (2.5, 1.2)), "v"),
+    Style("#E69F00", (0, (6, 1.2, 1, 1.2, 1, 1.2)), "P"),
+    Style("#56B4E9", (0, (8, 2)), "X"),
+)
+STYLES: dict[str, Style] = {}
+"""Names whose look you fix for every figure."""
+
+_WORDS = {
+    "tb": "tailored",
+    "tailored": "tailored",
+    "sb": "standard",
+    "standard": "standard",
+    "optimal": "optimal",
+    "optimum": "optimal",
+    "oracle": "optimal",
+    "truth": "optimal",
+}
+_WHOLE = {"all": "all", "treat all": "all", "none": "none", "treat none": "none"}
+
+
+def role(name: str) -> str | None:
+    """Return the part that a name says its model plays, if it says so.
+
+    >>> role("TB, t = 0.15"), role("Standard Bayes"), role("treat_all"), role("EuroSCORE")
+    ('tailored', 'standard', 'all', None)
+    """
+    words = re.findall(r"[a-z]+", name.lower())
+    if (whole := " ".join(words)) in _WHOLE:
+        return _WHOLE[whole]
+    return next((_WORDS[word] for word in words if word in _WORDS), None)
+
+
+def styles(names: Iterable[str]) -> dict[str, Style]:
+    """Return the look of each name, the same for the same names in the same order.
+
+    The first name of a role has the role's look; a second one of that role, and every name
+    without one, the next look that is free.
+
+    >>> found = styles(["TB", "SB", "EuroSCORE"])
+    >>> found["TB"].color, found["SB"].color, found["EuroSCORE"].color
+    ('#D55E00', '#0072B2', '#009E73')
+    """
+    found: dict[str, Style] = {}
+    taken: set[str] = set()
+    others = 0
+    for name in dict.fromkeys(names):
+        part = role(name)
+        if name in STYLES:
+            found[name] = STYLES[name]
+        elif part is not None and part not in taken:
+            taken.add(part)
+            found[name] = ROLES[part]
+        else:
+            found[name] = _OTHERS[others % len(_OTHERS)]
+            others += 1
+    return found
+
+
+def sequence(values: Iterable[Any]) -> dict[Any, Style]:
+    """Return a look for each of some ordered values: light to dark, markers and lines in turn.
+
+    >>> found = sequence([500, 1000])
+    >>> found[500].marker, found[1000].marker
+    ('o', 's')
+    """
+    ordered = list(dict.fromkeys(values))
+    markers = "os^Dv"
+    lines: tuple[Dashes, ...] = ("-", (0, (5, 1.6)), (0, (4, 1.2, 1, 1.2)), (0, (1.5, 1)))
+    shades = mpl.colormaps["cividis_r"](np.linspace(0.35, 1.0, max(len(ordered), 2)))
+    return {
+        value: Style(mpl.colors.to_hex(shades[i]), lines[i % len(lines)], markers[i % len(markers)])
+        for i, value in enumerate(ordered)
+    }
+
+
+def tint(color: str, share: float) -> tuple[float, float, float]:
+    """Return a colour mixed with so great a share of white.
+
+    >>> tint("#000000", 0.5)
+    (0.5, 0.5, 0.5)
+    """
+    red, green, blue = (float(c + (1 - c) * share) for c in to_rgb(color))
+    return red, green, blue
+
+
+# --- Where it is drawn ------------------------------------------------------------------------
+
+
+@contextmanager
+def canvas(ax: Axes | None, width: float = 4.6, height: float = 3.2) -> Iterator[Axes]:
+    """Give the axes to draw on, a new figure's if there are none, with the look in force."""
+    with mpl.rc_context(_LOOK):
+        if ax is None:
+            ax = plt.subplots(figsize=(width, height), layout="constrained")[1]
+        yield ax
+
+
+@contextmanager
+def panels(
+    axes: Any,
+    number: int,
+    *,
+    columns: int = 3,
+    width: float = 2.3,
+    height: float = 2.0,
+    sharex: bool = False,
+    sharey: bool = False,
+) -> Iterator[list[Axes]]:
+    """Give the axes of several panels, a new figure's if there are none.
+
+    ``axes`` may be an array or a list of Axes, at least as many as there are panels (the rest are
+    hidden), or a Figure or SubFigure to put them in.
+    """
+    with mpl.rc_context(_LOOK):
+        if axes is None or hasattr(axes, "subplots"):
+            across = min(columns, number)
+            down = math.ceil(number / across)
+            if axes is None:
+                axes = plt.figure(figsize=(width * across + 0.4, height * down + 0.4))
+                axes.set_layout_engine("constrained")
+            axes = axes.subplots(down, across, sharex=sharex, sharey=sharey, squeeze=False)
+        flat = list(np.ravel(np.asarray(axes, dtype=object)))
+        if len(flat) < number:
+            raise ValueError(
+                f"axes must have room for {number} panels, got {len(flat)} Axes; pass None for a "
+                "figure of the right shape"
+            )
+        for spare in flat[number:]:
+            spare.set_visible(False)
+        yield flat[:number]
+
+
+# --- Axes in units that a clinician reads -----------------------------------------------------
+
+
+def _tidy(value: float) -> str:
+    """Write a number in few digits, with a true minus sign.
+
+    >>> _tidy(-12.0), _tidy(0.30000000000000004), _tidy(-1e-17)
+    ('−12', '0.3', '0')
+    """
+    text = f"{round(value, 10):g}"
+    return "0" if text == "-0" else text.replace("-", "−")
+
+
+def per_1000(axis: Any, label: str | None = None) -> None:
+    """Show shares of the patients per 1000: the data stay shares, the ticks are multiplied."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _tidy(1000 * value)))
+    if label is not None:
+        axis.set_label_text(label)
+
+
+def percent(axis: Any, label: str | None = None) -> None:
+    """Show shares in per cent: the data stay shares."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{_tidy(100 * value)}%"))
+    if label is not None:
+        axis.set_label_text(label)
+
+
+def percent_text(share: float) -> str:
+    """Write a share in per cent.
+
+    >>> percent_text(0.9), percent_text(0.0305)
+    ('90%', '3%')
+    """
+    return f"{100 * share:.0f}%"
+
+
+# Thresholds whose harm:benefit ratio is round, those to keep first when there is little room.
+_RATIOS: tuple[tuple[int, int], ...] = (
+    (1, 1),
+    (1, 4),
+    (4, 1),
+    (1, 9),
+    (9, 1),
+    (1, 2),
+    (2, 1),
+    (1, 19),
+    (19, 1),
+    (1, 99),
+)
+_RATIOS += ((1, 3), (3, 1), (3, 7), (7, 3), (1, 49), (1, 199), (1, 999), (99, 1), (1, 6), (1, 14))
+
+
+def harm_benefit_axis(ax: Axes) -> None:
+    """Add the harm-to-benefit ratio of each threshold, t = H / (H + B), along the top.
+
+    Round ratios among the thresholds drawn are named, so many as there is room for.
+    """
+    low, high = ax.dataLim.intervalx
+    kept: dict[float, str] = {}
+    for harm, benefit in _RATIOS:
+        t = harm / (harm + benefit)
+        near = min((abs(t - other) for other in kept), default=math.inf)
+        if low <= t <= high and near >= 0.13 * (high - low):
+            kept[t] = f"{harm}:{benefit}"
+    with mpl.rc_context(_LOOK):
+        top = ax.secondary_xaxis("top")
+        top.set_xticks(list(kept), labels=list(kept.values()))
+        top.spines["top"].set_visible(True)
+        top.set_xlabel("Harm : benefit", labelpad=3)
+
+
+def key(ax: Axes, *, above: float = 0.0, handles: Sequence[Any] | None = None) -> None:
+    """Put the legend above the axes, in as many columns as their width has room for.
+
+    ``above`` keeps so many points free for what stands along the top; ``handles`` take the place
+    of the axes' own labelled artists.
+    """
+    shown = list(handles) if handles is not None else ax.get_legend_handles_labels()[0]
+    corner = offset_copy(ax.transAxes, _figure(ax), 0, 4 + above, units="points")
+    for columns in range(min(len(shown), 4), 0, -1):
+        legend = ax.legend(
+            handles=shown,
+            ncols=columns,
+            loc="lower left",
+            bbox_to_anchor=(0, 1),
+            bbox_transform=corner,
+            borderpad=0,
+            borderaxespad=0,
+            columnspacing=1.2,
+            handletextpad=0.5,
+        )
+        if legend.get_window_extent().width <= _room(ax):
+            return
+
+
+def _room(ax: Axes) -> float:
+    """Width that a legend above the axes may take, in pixels: nearly all of their column."""
+    place = ax.get_subplotspec()
+    across = 1 if place is None else place.get_gridspec().ncols
+    return 0.85 * _figure(ax).bbox.width / across
+
+
+def caption(ax: Axes, text: str) -> None:
+    """Write a remark inside the axes' upper right corner."""
+    ax.annotate(text, (1, 1), xycoords="axes fraction", ha="right", va="top", color=INK, fontsize=7)
+
+
+def band(ax: Axes, x: ArrayLike, low: ArrayLike, high: ArrayLike, color: str, alpha: float) -> None:
+    """Shade between two curves, with no edge, below the lines."""
+    face = tint(color, 0.4)
+    ax.fill_between(x, low, high, facecolor=face, alpha=alpha, linewidth=0, zorder=1.5)
+
+
+def shaded(ax: Axes, shade: tuple[float, float] | None) -> None:
+    """Shade a range of thresholds that matter, such as those that a guideline discusses."""
+    if shade is not None:
+        ax.axvspan(*shade, facecolor="0.9", edgecolor="none", zorder=0.5)
+
+
+# --- Files ------------------------------------------------------------------------------------
+
+
+def _figure(target: Any) -> Figure:
+    if isinstance(target, Figure):
+        return target
+    first = target if isinstance(target, Axes) else np.ravel(np.asarray(target, dtype=object))[0]
+    figure = first.get_figure(root=True)
+    assert isinstance(figure, Figure)
+    return figure
+
+
+def save(target: Any, path: str | PathLike[str], *, dpi: float = 150) -> Path:
+    """Save the figure of some axes; in an SVG text stays text.
+
+    Parameters
+    ----------
+    target
+        A Figure, or what a plot function returned: Axes or an array of them.
+    path
+        Its ending says the format: .png, .svg, .pdf.
+    dpi
+        Dots per inch of a PNG.
+
+    Returns
+    -------
+    Path
+        Where the file lies. The same figure gives the same bytes.
+    """
+    place = Path(path)
+    figure = _figure(target)
+    with mpl.rc_context(_FILES):
+        dated = place.suffix.lower() in {".svg", ".pdf"}
+        stamp: dict[str, Any] = {"CreationDate" if place.suffix.lower() == ".pdf" else "Date": None}
+        figure.savefig(place, dpi=dpi, metadata=stamp if dated else None)
+    return place
+
+
+def svg(target: Any) -> str:
+    """Return the figure of some axes as an SVG element, to stand inside an HTML page.
+
+    Parameters
+    ----------
+    target
+        A Figure, or what a plot function returned.
+
+    Returns
+    -------
+    str
+        From ``<svg`` to ``</svg>``: no XML declaration, no date.
+    """
+    with mpl.rc_context(_FILES):
+        text = io.StringIO()
+        _figure(target).savefig(text, format="svg", metadata={"Date": None})
+    whole = text.getvalue()
+    return whole[whole.index("<svg") :].strip()
