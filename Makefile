@@ -1,7 +1,7 @@
 # Every target sets itself up: Python 3.11 or later, git and make are all it takes.
 # The environment is rebuilt when pyproject.toml changes, and left alone otherwise.
 
-.PHONY: help demo test slow lowest lint types bench clean
+.PHONY: help demo test slow lowest lint types bench studies clean
 .DEFAULT_GOAL := help
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3.14 python3,\
@@ -17,6 +17,7 @@ help:
 	@echo "make lint    ruff: rules and format"
 	@echo "make types   mypy, strict, over src"
 	@echo "make bench   benchmarks: table and figure"
+	@echo "make studies the paper's experiments: results and pages in docs/studies"
 	@echo "make clean   remove the environments and caches"
 
 demo: .venv/ready
@@ -41,6 +42,9 @@ types: .venv/ready
 bench: .venv/ready
 	$(RUN) benchmarks/run.py
 
+studies: .venv/ready
+	$(RUN) -m tailoredbayes.studies.command run all --out docs/studies
+
 clean:
 	rm -rf .venv .venv-lowest .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
 
@@ -49,7 +53,7 @@ clean:
 	@$(PYTHON) -c "import sys; v = sys.version_info; sys.exit(v < (3, 11) and 'tailoredbayes needs Python 3.11 or later, $(PYTHON) is %d.%d: say make PYTHON=/path/to/python' % v[:2])"
 	test -x .venv/bin/pip || $(PYTHON) -m venv --clear .venv
 	$(RUN) -m pip install --quiet --upgrade "pip>=25.1"
-	$(RUN) -m pip install --quiet --editable ".[parquet]" --group dev
+	$(RUN) -m pip install --quiet --editable ".[dask,parquet]" --group dev
 	@touch $@
 
 # Lower bounds are tried where they were declared: wheels only, on the oldest Python.
@@ -57,5 +61,5 @@ clean:
 	@$(RUN) -c "import sys; v = sys.version_info; sys.exit(v[:2] != (3, 11) and 'make lowest wants Python 3.11, .venv has %d.%d: say make clean; make lowest PYTHON=/path/to/python3.11' % v[:2])"
 	$(RUN) -m uv venv --quiet --clear --seed --python $(RUN) .venv-lowest
 	$(RUN) -m uv pip install --quiet --python $(LOWEST) --resolution lowest-direct \
-	  --only-binary :all: --no-binary tailoredbayes --editable ".[parquet]" --group test
+	  --only-binary :all: --no-binary tailoredbayes --editable ".[dask,parquet]" --group test
 	@touch $@
