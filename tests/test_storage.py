@@ -501,3 +501,13 @@ def test_a_save_killed_halfway_leaves_the_old_model(step, tmp_path):
     assert_predicts_the_same(old, tb.load(path), NEW)
     newer.save(path)
     assert_predicts_the_same(newer, tb.load(path), NEW)
+
+
+def test_a_table_recipe_travels_with_the_model(tmp_path):
+    model = fitted(discount=0)
+    model.save(tmp_path / "plain.nc")
+    assert not hasattr(tb.load(tmp_path / "plain.nc"), "recipe_")
+    # Longer than an attribute of an HDF5 file may be.
+    model.recipe_ = {"levels": ["a é", "<b>", ""] * 20_000, "knots": [0.1, 1e-300], "ids": None}
+    model.save(tmp_path / "model.nc")
+    assert tb.load(tmp_path / "model.nc").recipe_ == model.recipe_

@@ -123,6 +123,9 @@ def save(model: Storable, path: str | os.PathLike[str]) -> None:
     )
     if hasattr(model, "feature_names_in_"):
         root.variables["feature_names"] = (("feature",), model.feature_names_in_)
+    if hasattr(model, "recipe_"):  # a variable: attributes end at 64 kB
+        recipe = json.dumps(model.recipe_, allow_nan=False)
+        root.variables["recipe"] = ((), np.array(recipe, dtype=object))
     # Fits that stand together share their reference.
     references = [fit.reference for fit in fits.values() if fit.reference is not None]
     if references:
@@ -179,6 +182,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         model.n_features_in_ = int(attributes["n_features_in"])
         if "feature_names" in root.variables:
             model.feature_names_in_ = root.array("feature_names")
+        if "recipe" in root.variables:
+            model.recipe_ = json.loads(root.array("recipe").item())
         model._restore(fits)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         theirs = json.loads(attributes.get("versions", "{}")).get("tailoredbayes", "unknown")

@@ -19,6 +19,7 @@ USES = {
     "decision": ["checks"],
     "findings": ["checks"],
     "progress": [],
+    "tables": [],
     "weighting": ["checks"],
     "priors": ["checks"],
     "rows": ["checks"],
@@ -33,7 +34,7 @@ USES = {
     "estimators": ["fitting", "storage", "progress"],
     "evaluation": ["decision", "predictive", "weighting", "reference"],
     "plots": ["evaluation"],
-    "studies": ["estimators", "predictive", "decision", "datasets"],
+    "studies": ["estimators", "evaluation", "predictive", "decision", "datasets"],
     "__init__": [
         "estimators",
         "evaluation",
