@@ -26,7 +26,7 @@ from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
 
 from tailoredbayes.posterior import TailoredPosterior
-from tailoredbayes.rows import BLOCK_NUMBERS, Block, block_rows, sum_over_rows
+from tailoredbayes.rows import BLOCK_NUMBERS, Block, block_rows, scratch, sum_over_rows
 
 __all__ = ["NearMode"]
 
@@ -174,14 +174,14 @@ def _monomials(z: Floats, degree: int) -> Floats:
 
     Those of one degree are ordered by their last variable, so that those made of the first
     variables alone come first: z_j times the ones of the degree below in z_1 to z_j makes the
-    monomials whose last variable is z_j.
+    monomials whose last variable is z_j. The array is the thread's: the next call writes over it.
 
     >>> _monomials(np.array([[2.0], [3.0]]), 2).T        # 1, a, b, aa, ab, bb
     array([[1., 2., 3., 4., 6., 9.]])
     """
     p, n = z.shape
     starts = _starts(p, degree)
-    out = np.empty((starts[-1], n))
+    out = scratch("monomials", starts[-1], n)
     out[0] = 1.0
     for k in range(1, degree + 1):
         below, place = starts[k - 1], starts[k]

@@ -57,6 +57,8 @@ _CURVATURE_NUMBERS = 2**21
 _LARGEST_EXPONENT = 700.0
 # Data of at most this many numbers (8 MiB) are kept signed and shifted as well.
 _KEPT_NUMBERS = 2**20
+# Weights that are worked out block by block are kept if they are at most this many (32 MiB).
+_KEPT_WEIGHTS = 2**22
 # A covariate further than this many standard deviations from 0 is handed to the engine shifted.
 _FAR = 30.0
 
@@ -180,7 +182,7 @@ class TailoredPosterior:
         rows = self.rows.reweighted(weights)
         if (
             not isinstance(rows.weights, np.ndarray)
-            and math.prod(rows.weights.shape) <= _KEPT_NUMBERS
+            and math.prod(rows.weights.shape) <= _KEPT_WEIGHTS
         ):
             rows = rows.reweighted(rows.weights.block(slice(None), None))
         other.rows = rows
@@ -357,6 +359,8 @@ class TailoredPosterior:
     def _pass(self, theta: Floats, columns: NDArray[np.intp], order: int) -> Evaluation:
         p, k = theta.shape
         products = order == 2 and k >= _PRODUCT_POINTS and p <= _PRODUCT_COEFFICIENTS
+        if len(columns) == k > 1 and (theta == theta[:, :1]).all():
+            theta = theta[:, :1]
 
         def block_sums(block: Block) -> tuple[Floats, ...]:
             z = self.against(block) if self._signed is None else block.x
@@ -410,19 +414,13 @@ def _block_sums(
     promises that no margin is too large for exp.
     """
     pairs = _products(z) if products else None
+    if theta.shape[1] == 1 < weights.shape[1]:
+        return _block_sums_at_one_point(z, weights, theta, order, pairs, calm)
     values, gradients, curvatures = [], [], []
     for start in range(0, theta.shape[1], _POINTS[order]):
         some = slice(start, start + _POINTS[order])
         w = weights if weights.shape[1] == 1 else weights[:, some]
-        shape = len(z), min(theta.shape[1] - start, _POINTS[order])
-        minus_margin = np.matmul(z, theta[:, some], out=scratch("margin", *shape))
-        extreme = not calm and float(minus_margin.max()) > _LARGEST_EXPONENT
-        exponent = np.minimum(minus_margin, _LARGEST_EXPONENT) if extreme else minus_margin
-        u = np.exp(exponent, out=scratch("u", *shape))
-        one_u = np.add(u, 1.0, out=scratch("one_u", *shape))
-        loss = np.log(one_u, out=scratch("loss", *shape))
-        if extreme:
-            np.maximum(loss, minus_margin, out=loss)
+        u, one_u, loss = _row_terms(z, theta[:, some], calm)
         if w.shape[1] == 1:
             values.append(-(w.T @ loss)[0])
         else:
@@ -444,6 +442,39 @@ def _block_sums(
         curvature = [np.concatenate(curvatures, axis=1 if products else 0)] if order == 2 else []
     nothing = np.zeros((0, 0))
     return value, gradient[0] if gradient else nothing, curvature[0] if curvature else nothing
+
+
+def _block_sums_at_one_point(
+    z: Floats, weights: Floats, theta: Floats, order: int, pairs: Floats | None, calm: bool
+) -> tuple[Floats, Floats, Floats]:
+    """Return the same where all weight columns share one point: its rows' terms are needed once."""
+    u, one_u, loss = _row_terms(z, theta, calm)
+    value, gradient, curvature = -(loss[:, 0] @ weights), np.zeros((0, 0)), np.zeros((0, 0))
+    if order >= 1:
+        u /= one_u
+        gradient = -((z * u).T @ weights)
+    if order == 2:
+        u /= one_u
+        if pairs is None:
+            curvature = _weighted_squares(z, np.multiply(weights, u))
+        else:
+            pairs *= u[:, 0]
+            curvature = pairs @ weights
+    return value, gradient, curvature
+
+
+def _row_terms(z: Floats, theta: Floats, calm: bool) -> tuple[Floats, Floats, Floats]:
+    """Return u = exp(-margin), 1 + u and the loss log(1 + u) of each row at each point."""
+    shape = len(z), theta.shape[1]
+    minus_margin = np.matmul(z, theta, out=scratch("margin", *shape))
+    extreme = not calm and float(minus_margin.max()) > _LARGEST_EXPONENT
+    exponent = np.minimum(minus_margin, _LARGEST_EXPONENT) if extreme else minus_margin
+    u = np.exp(exponent, out=scratch("u", *shape))
+    one_u = np.add(u, 1.0, out=scratch("one_u", *shape))
+    loss = np.log(one_u, out=scratch("loss", *shape))
+    if extreme:
+        np.maximum(loss, minus_margin, out=loss)
+    return u, one_u, loss
 
 
 def _products(z: Floats) -> Floats:

@@ -78,7 +78,7 @@ def draw(
             "proposals": float(len(weights)),
             "proposal_df": df,
             "importance_ess": _kish(weights),
-            "distinct_draws": float(len(np.unique(kept))),
+            "distinct_draws": 1.0 + np.count_nonzero(np.diff(kept)),  # they are in order
         },
     )
 
