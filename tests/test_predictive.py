@@ -183,3 +183,15 @@ def test_laplace_risks_of_many_columns_are_those_of_quadrature(intercept):
         sd = np.sqrt(((z @ covariances[k]) * z).sum(axis=1))
         for i in range(0, 30, 6):
             assert found[i, k] == pytest.approx(by_quadrature(mean[i], sd[i]), abs=1e-11)
+
+
+def test_the_summary_in_one_pass_is_what_three_passes_give():
+    rng = np.random.default_rng(11)
+    x, coefficients = rng.normal(size=(57, 3)), rng.normal(size=(201, 4))
+    found = predictive.risk_summary(x, coefficients, 0.3, 0.8)
+    np.testing.assert_array_equal(found[:, 0], predictive.mean_risk(x, coefficients))
+    np.testing.assert_array_equal(found[:, 1:3], predictive.risk_interval(x, coefficients, 0.8))
+    certainty = predictive.decision_certainty(x, coefficients, 0.3)
+    np.testing.assert_array_equal(found[:, 3], certainty)
+    alone = predictive.risk_summary(x, coefficients[:1], 0.3)
+    np.testing.assert_array_equal(alone[:, 1], alone[:, 2])

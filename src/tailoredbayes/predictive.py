@@ -38,6 +38,7 @@ __all__ = [
     "normal_risk",
     "risk_draws",
     "risk_interval",
+    "risk_summary",
 ]
 
 Floats = NDArray[np.float64]
@@ -88,12 +89,25 @@ def risk_interval(
 ) -> Floats:
     """Equal-tailed interval of each row's risk, (n, 2), from draws of the coefficients."""
     prob = check_number(prob, "prob", above=0, below=1, advice="0.9 asks for 90% intervals")
-    tails = [(1 - prob) / 2, (1 + prob) / 2]
 
     def one(eta: Floats) -> Floats:
-        return expit(np.quantile(eta, tails, axis=1).T)  # risks are monotone in eta
+        eta.sort(axis=1)
+        return _interval(eta, prob)
 
     return _by_rows(x, coefficients, one, (2,), threads)
+
+
+def _interval(eta: Floats, prob: float) -> Floats:
+    """Equal-tailed interval of the risk from sorted linear predictors, in which it is monotone.
+
+    Quantiles are linear between order statistics, as NumPy's; sorting is faster than its partition.
+    """
+    ends = []
+    for tail in ((1 - prob) / 2, (1 + prob) / 2):
+        place, rest = divmod((eta.shape[1] - 1) * tail, 1)
+        below, above = eta[:, int(place)], eta[:, min(int(place) + 1, eta.shape[1] - 1)]
+        ends.append(below + rest * (above - below))
+    return expit(np.stack(ends, axis=1))
 
 
 def decision_certainty(
@@ -111,6 +125,38 @@ def decision_certainty(
         return np.asarray((eta >= cut).mean(axis=1))
 
     return _by_rows(x, coefficients, one, (), threads)
+
+
+def risk_summary(
+    x: ArrayLike,
+    coefficients: Floats,
+    threshold: float,
+    prob: float = 0.9,
+    *,
+    threads: int | None = None,
+) -> Floats:
+    """Mean risk, interval and certainty of each row in one pass, (n, 4).
+
+    The columns are those of :func:`mean_risk`, :func:`risk_interval` and
+    :func:`decision_certainty`, which apart take twice as long.
+
+    >>> x, draws = [[0.0]], np.array([[-1.0, 2.0], [0.0, 2.0], [1.0, 2.0]])
+    >>> risk_summary(x, draws, 0.5, 0.9).round(3)
+    array([[0.5  , 0.289, 0.711, 0.667]])
+    """
+    t = check_threshold(threshold)
+    prob = check_number(prob, "prob", above=0, below=1, advice="0.9 asks for 90% intervals")
+    cut = np.log(t / (1 - t))
+
+    def one(eta: Floats) -> Floats:
+        out = np.empty((len(eta), 4))
+        out[:, 0] = expit(eta).mean(axis=1)
+        out[:, 3] = (eta >= cut).mean(axis=1)
+        eta.sort(axis=1)
+        out[:, 1:3] = _interval(eta, prob)
+        return out
+
+    return _by_rows(x, coefficients, one, (4,), threads)
 
 
 def risk_draws(x: ArrayLike, coefficients: Floats, *, threads: int | None = None) -> Floats:
