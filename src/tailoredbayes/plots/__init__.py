@@ -15,6 +15,7 @@ from tailoredbayes.plots.curves import (
     probability_better,
     probability_useful,
 )
+from tailoredbayes.plots.display import DecisionCurveDisplay
 from tailoredbayes.plots.grids import grid
 from tailoredbayes.plots.patients import patients, risk_distribution
 from tailoredbayes.plots.posteriors import (
@@ -22,16 +23,20 @@ from tailoredbayes.plots.posteriors import (
     posterior_densities,
     posterior_intervals,
 )
+from tailoredbayes.plots.prospects import discount_search, effective_sample, weights
 from tailoredbayes.plots.splitting import data_splitting
 from tailoredbayes.plots.style import STYLES, Style, save, svg
 
 __all__ = [
     "STYLES",
+    "DecisionCurveDisplay",
     "Style",
     "boundaries",
     "calibration",
     "data_splitting",
     "decision_curve",
+    "discount_search",
+    "effective_sample",
     "grid",
     "interval_widths",
     "interventions_avoided",
@@ -46,4 +51,5 @@ __all__ = [
     "risk_distribution",
     "save",
     "svg",
+    "weights",
 ]

@@ -75,7 +75,8 @@ def decision_curve(
         From :func:`~tailoredbayes.decision_curve` or
         :func:`~tailoredbayes.bayesian_decision_curve`.
     ax
-        Where to draw; None makes a figure.
+        Where to draw; None makes a figure. Models are added to those that a decision curve has
+        drawn there before, and treating all and no one are not drawn again.
     shade
         A range of thresholds to shade, such as those that a guideline discusses.
 
@@ -86,11 +87,15 @@ def decision_curve(
     """
     order = np.argsort(record.thresholds)
     t = record.thresholds[order]
-    looks = styles(record.models)
     with canvas(ax, 4.6, 3.3) as ax:
+        drawn = [str(line.get_label()) for line in ax.get_lines()]
+        looks = styles([*drawn, *record.models])
+        floor = ax.get_ylim() if drawn else (0.0, 0.0)
         shaded(ax, shade)
         for place, name in enumerate(record.models):
             look, fixed = looks[name], name in _LABELS
+            if fixed and _LABELS[name] in drawn:
+                continue
             style = look.points if _marks(len(t)) and not fixed else look.line
             width = 0.9 if name == "none" else 1.4
             value = record.net_benefit[place, order]
@@ -99,7 +104,7 @@ def decision_curve(
                 low, high = record.low[place, order], record.high[place, order]
                 band(ax, t, low, high, look.color, 0.25)
         top = float(np.nanmax(record.high[:, order]))
-        ax.set_ylim(-0.16 * top, 1.05 * top)
+        ax.set_ylim(min(floor[0], -0.16 * top), max(floor[1], 1.05 * top))
         ax.margins(x=0.02)
         per_1000(ax.yaxis, "Net true positives per 1000")
         _thresholds(ax)

@@ -45,6 +45,7 @@ __all__ = [
     "key",
     "panels",
     "per_1000",
+    "per_1000_text",
     "percent",
     "percent_text",
     "role",
@@ -282,6 +283,15 @@ def percent(axis: Any, label: str | None = None) -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{_tidy(100 * value)}%"))
     if label is not None:
         axis.set_label_text(label)
+
+
+def per_1000_text(share: float) -> str:
+    """Write a share per 1000.
+
+    >>> per_1000_text(0.00357), per_1000_text(-0.002)
+    ('3.6', '−2')
+    """
+    return _tidy(round(1000 * share, 1))
 
 
 def percent_text(share: float) -> str:
