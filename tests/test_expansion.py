@@ -153,7 +153,8 @@ def test_the_largest_derivative_is_the_largest(order):
 def test_monomials_and_factorials_are_those_of_the_multinomial_theorem():
     # (a + b + c)^k / k! = sum of monomials of degree k over alpha!.
     z = np.random.default_rng(0).standard_normal((3, 7))
-    terms = expansion._monomials(z, 6) / expansion._factorials(3, 6)[:, None]
+    factorials = expansion._factorials(3, 6)
+    terms = expansion._monomials(z, 6) / factorials[:, None]
     starts = expansion._starts(3, 6)
     for k in range(7):
         by_terms = terms[starts[k] : starts[k + 1]].sum(axis=0)
