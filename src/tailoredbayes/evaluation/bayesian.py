@@ -33,7 +33,7 @@ from tailoredbayes.evaluation.cells import (
     occupied,
     patterns,
 )
-from tailoredbayes.evaluation.words import difference_in_words, more_or_fewer
+from tailoredbayes.evaluation.words import choice_in_words, difference_in_words
 from tailoredbayes.weighting import kish_effective_sample_size
 
 if TYPE_CHECKING:
@@ -200,11 +200,8 @@ class BayesianDifference:
             threshold=t,
             interval_name=f"{100 * self.prob:g}% posterior interval",
         )
-        loss = more_or_fewer(float(self.expected_loss[place]))
-        return (
-            f"{sentence} The probability that it is better is {self.p_better[place]:.2f}; if it is "
-            f"not, choosing it loses {loss.split()[0]} per 1000, averaged over what is possible."
-        )
+        choice = choice_in_words(float(self.p_better[place]), float(self.expected_loss[place]))
+        return f"{sentence} {choice}"
 
 
 def bayesian_decision_curve(

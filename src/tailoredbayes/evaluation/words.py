@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["difference_in_words", "more_or_fewer", "net_benefit_in_words"]
+__all__ = [
+    "choice_in_words",
+    "difference_in_words",
+    "more_or_fewer",
+    "net_benefit_in_words",
+    "probability_in_words",
+]
 
 _PER = 1000
 _DECIMALS = 1
@@ -19,7 +25,7 @@ def more_or_fewer(value: float, *, per: int = _PER) -> str:
     shown = round(per * value, _DECIMALS)
     if shown == 0:
         return "no more"
-    return f"{abs(shown):.{_DECIMALS}f}".removesuffix(".0") + (" more" if shown > 0 else " fewer")
+    return f"{abs(shown):.10g} {'more' if shown > 0 else 'fewer'}"
 
 
 def difference_in_words(
@@ -51,6 +57,35 @@ the same number of unnecessary treatments (95% interval: 1 fewer to 8.1 more).
         f"{_PER} patients for the same number of unnecessary treatments "
         f"({interval_name}: {low} to {high})."
     )
+
+
+def choice_in_words(p_better: float, expected_loss: float) -> str:
+    """Return how sure a choice is, and what it loses where it is wrong.
+
+    Examples
+    --------
+    >>> print(choice_in_words(0.934, 0.0004))
+    It is better with probability 0.93; choosing it loses 0.4 true positives per 1000 patients on \
+average, counting no loss where it is better.
+    """
+    return (
+        f"It is better with probability {probability_in_words(p_better)}; choosing it loses "
+        f"{round(_PER * expected_loss, _DECIMALS):.10g} true positives per {_PER} patients on "
+        "average, counting no loss where it is better."
+    )
+
+
+def probability_in_words(p: float) -> str:
+    """Return a probability to two decimals; draws cannot tell one near 0 or 1 from it.
+
+    Examples
+    --------
+    >>> probability_in_words(0.5), probability_in_words(1.0), probability_in_words(0.001)
+    ('0.50', 'above 0.99', 'below 0.01')
+    """
+    if p > 0.99:
+        return "above 0.99"
+    return "below 0.01" if p < 0.01 else f"{p:.2f}"
 
 
 def net_benefit_in_words(net_benefit: float, threshold: float) -> str:
