@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import tailoredbayes as tb
 
-__all__ = ["DISCOUNT", "THRESHOLD", "Problem", "fold_weights", "problem"]
+__all__ = ["DISCOUNT", "THRESHOLD", "Problem", "fold_weights", "perturbed", "problem"]
 
 Floats = NDArray[np.float64]
 
@@ -42,6 +42,12 @@ def problem(n: int, d: int, seed: int = 1) -> Problem:
         y[rows] = rng.random(len(y[rows])) < risk[rows]
         weights[rows] = tb.tailoring_weights(risk[rows], THRESHOLD, DISCOUNT)
     return Problem(x, y, risk, weights)
+
+
+def perturbed(risk: Floats, sd: float, seed: int = 4) -> Floats:
+    """Return another model's risks: normal noise of this size on the linear predictor."""
+    noise = sd * np.random.default_rng(seed).standard_normal(len(risk))
+    return 1 / (1 + np.exp(noise) * (1 - risk) / risk)
 
 
 def fold_weights(risk: Floats, discounts: int, folds: int, seed: int = 2) -> Floats:

@@ -9,6 +9,8 @@ CASES = (
     "memory",
     "growth",
     "curve",
+    "decision_curves",
+    "bootstrap",
     "parquet",
     "threads",
 )
