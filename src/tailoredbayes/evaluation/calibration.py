@@ -333,7 +333,7 @@ def _one(event: Bools, risk: Floats, weight: Floats, settings: _Settings) -> Mod
     centre = smoother.groups
     apart = np.abs(smoother.observed - centre.risk)
     e50, e90 = np.quantile(apart, [0.5, 0.9], weights=centre.weight, method="inverted_cdf")
-    grid = np.linspace(centre.risk[0], centre.risk[-1], _POINTS if len(centre.risk) > 1 else 1)
+    grid = np.linspace(risk.min(), risk.max(), _POINTS if len(centre.risk) > 1 else 1)
     return ModelCalibration(
         in_the_large=intercept_in_the_large(event, risk, weight, prob),
         cox_intercept=intercept,
@@ -422,13 +422,13 @@ class _Groups:
 
 def _gather(event: Bools, risk: Floats, weight: Floats) -> _Groups:
     order = np.argsort(risk)
-    ordered = risk[order]
+    ordered, w = risk[order], weight[order]
     new = np.flatnonzero(np.r_[True, ordered[1:] > ordered[:-1]])
     if len(new) > _MOST_GROUPS:
-        # Equal shares of the rows; rows of equal risk stay together.
-        cuts = np.linspace(0, len(risk), _MOST_GROUPS, endpoint=False).astype(np.intp)
-        new = np.unique(new[np.searchsorted(new, cuts, side="right") - 1])
-    w = weight[order]
+        # Equal shares of the weight; rows of equal risk stay together.
+        before = np.r_[0.0, np.cumsum(w)][new]
+        group = np.floor(before * (_MOST_GROUPS / w.sum()))
+        new = new[np.r_[True, group[1:] > group[:-1]]]
     total = np.add.reduceat(w, new)
     return _Groups(
         np.add.reduceat(w * ordered, new) / total,
@@ -504,7 +504,7 @@ def _near(
         width = np.nextafter(width, 1.0) if width > 0 else _SATURATED
     nothing = Estimate(math.nan, math.nan, math.nan, math.nan)
     observed = nothing
-    if groups.risk[0] <= t <= groups.risk[-1]:
+    if risk.min() <= t <= risk.max():
         value, low, high = (float(v[0]) for v in smoother.band(np.array([t]), prob))
         rows = _loess_rows(groups, np.array([t]), settings.span, settings.degree)
         se = math.sqrt(
