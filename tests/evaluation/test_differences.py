@@ -81,6 +81,22 @@ def test_models_that_decide_alike_differ_by_nothing():
         assert (part == 0).all()
 
 
+def test_a_risk_that_depends_on_the_threshold_is_judged_at_each_by_its_own():
+    y, models, weight = sample()
+    columns = np.stack([models[name] for name in ("TB", "ES", "TB", "ES")], axis=1)
+    options = {"against": "SB", "random_state": 0, "prevalence": 0.2, "sample_weight": weight}
+    found = tb.net_benefit_difference(
+        y, {"family": columns, "SB": models["SB"]}, GRID, **{**options, "replicates": 50}
+    )
+    apart = tb.net_benefit_difference(y, models, GRID, **{**options, "replicates": 50})
+    for part in ("difference", "standard_error"):
+        tb_, es = getattr(apart, part)
+        expected = [tb_[0], es[1], tb_[2], es[3]]
+        np.testing.assert_allclose(getattr(found, part)[0], expected, rtol=1e-9, atol=1e-12)
+    ratio = found.bootstrap_standard_error / found.standard_error
+    assert (np.abs(ratio - 1) < 0.5).all()  # 50 replicates: some five standard deviations
+
+
 # --- The bootstrap ----------------------------------------------------------------------------
 
 

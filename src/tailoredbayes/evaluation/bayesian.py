@@ -243,8 +243,9 @@ def bayesian_decision_curve(
 
     With posterior draws of the risks the models' own uncertainty joins in. Each draw of theta is
     then that of the rule which one draw of the risks makes, so the posterior is that of the net
-    benefit of acting on the model's parameters, themselves uncertain. Averaged over draws, it is
-    below the net benefit of the posterior mean risk, which a single rule would act on.
+    benefit of acting on the model's parameters, themselves uncertain. It is commonly below the net
+    benefit of acting on the posterior mean risk, which averages the draws before it decides. Each
+    draw costs a pass over the rows.
 
     Parameters
     ----------
@@ -253,7 +254,7 @@ def bayesian_decision_curve(
     risk_draws
         Further models, by name, as posterior draws of each row's risk (n, draws), such as
         ``model.risk_draws(X)``. They are used in turn; the first with the first, and so on, where
-        several models have them.
+        several models have them. Of a family, pass the draws of the member for one threshold.
     prior
         The prior's weight in patients, above 0.
     draws
