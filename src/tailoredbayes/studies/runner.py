@@ -5,17 +5,18 @@ from __future__ import annotations
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import is_dataclass
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, is_dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeAlias
 
-import joblib
 import numpy as np
-from joblib import delayed, effective_n_jobs
+from joblib import Parallel, delayed, effective_n_jobs
 
 from tailoredbayes.progress import progress_bar
 from tailoredbayes.studies.contract import Coordinates, Results, Run, Study, write_coordinates
@@ -85,11 +86,11 @@ def run_study(
         missing = [at for at in study.cells(settings) if write_coordinates(at) not in done]
         if missing:
             with ExitStack() as stack:
-                parallel, workers = stack.enter_context(_workers(backend, n_jobs, scheduler))
+                crew = stack.enter_context(_crew(backend, n_jobs, scheduler))
                 told = stack.enter_context(_progress(study.name, len(missing), verbose, log))
-                store.begin_run(Run(_now(), 0.0, 0, workers, backend, _versions()))
-                tasks = (delayed(_work)(study.cell, settings, at) for at in missing)
-                for at, tables, seconds in stack.enter_context(closing(parallel(tasks))):
+                store.begin_run(Run(_now(), 0.0, 0, crew.workers, backend, _versions()))
+                work = partial(_work, study.cell, settings)
+                for at, tables, seconds in stack.enter_context(_closing(crew.run(work, missing))):
                     store.add(at, tables, seconds, time.perf_counter() - began)
                     told()
         return store.results()
@@ -105,19 +106,52 @@ def results_path(study: Study, folder: str | Path) -> Path:
     return Path(folder) / f"{study.name}.sqlite"
 
 
+# --- Who does the work ------------------------------------------------------------------------
+
+Found: TypeAlias = tuple[Coordinates, Columns, float]
+Work: TypeAlias = Callable[[Coordinates], Found]
+
+
+@dataclass(frozen=True)
+class _Crew:
+    """Workers, and how to have them do some work: results come as they end, in any order."""
+
+    workers: int
+    run: Callable[[Work, Sequence[Coordinates]], Generator[Found]]
+
+
 @contextmanager
-def _workers(
-    backend: str, n_jobs: int, scheduler: str | None
-) -> Iterator[tuple[joblib.Parallel, int]]:
-    """Give what runs tasks, and how many at a time."""
-    # One cell at a time: a cell that has ended is kept, and not held back by its neighbours.
-    options: dict[str, Any] = {"return_as": "generator_unordered", "batch_size": 1}
+def _crew(backend: str, n_jobs: int, scheduler: str | None) -> Iterator[_Crew]:
     if backend == "processes":
-        yield joblib.Parallel(n_jobs=n_jobs, backend="loky", **options), effective_n_jobs(n_jobs)
+        yield _Crew(effective_n_jobs(n_jobs), partial(_by_processes, n_jobs))
         return
     with _dask_client(n_jobs, scheduler) as client:
-        workers = sum(client.nthreads().values())
-        yield joblib.Parallel(n_jobs=-1, backend="dask", client=client, **options), workers
+        yield _Crew(sum(client.nthreads().values()), partial(_by_dask, client))
+
+
+@contextmanager
+def _closing(found: Generator[Found]) -> Iterator[Generator[Found]]:
+    """Call the work off when the run ends early; that joblib says so is no news."""
+    try:
+        yield found
+    finally:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "[0-9]+ tasks which were still", UserWarning)
+            found.close()
+
+
+def _by_processes(n_jobs: int, work: Work, cells: Sequence[Coordinates]) -> Generator[Found]:
+    # One cell at a time: a cell that has ended is kept, and not held back by its neighbours.
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
+    yield from parallel(delayed(work)(at) for at in cells)
+
+
+def _by_dask(client: Any, work: Work, cells: Sequence[Coordinates]) -> Generator[Found]:
+    from distributed import as_completed
+
+    # Not pure: a cell is done once, and its name on the cluster is its own.
+    for future in as_completed(client.map(work, cells, pure=False), loop=client.loop):
+        yield future.result()
 
 
 @contextmanager
@@ -149,9 +183,7 @@ def _dask_client(n_jobs: int, scheduler: str | None) -> Iterator[Any]:
         yield client
 
 
-def _work(
-    cell: Callable[[Any, Coordinates], Any], settings: Any, at: Coordinates
-) -> tuple[Coordinates, Columns, float]:
+def _work(cell: Callable[[Any, Coordinates], Any], settings: Any, at: Coordinates) -> Found:
     """Run one cell: what a worker does."""
     began = time.perf_counter()
     try:

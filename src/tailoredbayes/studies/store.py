@@ -196,8 +196,8 @@ def read_results(path: Path, study: Study) -> Results:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    # Two seconds are longer than a reader takes; a writer keeps the file for good.
-    return sqlite3.connect(path, timeout=2.0, isolation_level=None)
+    # Half a second is longer than a reader takes; a writer keeps the file for good.
+    return sqlite3.connect(path, timeout=0.5, isolation_level=None)
 
 
 def _results(db: sqlite3.Connection, study: Study, settings: Any) -> Results:
