@@ -134,12 +134,12 @@ def test_the_curve_recovers_a_known_distortion(kind):
 
 
 def test_gathering_neighbours_changes_little(monkeypatch):
-    """2000 distinct risks in 1000 groups: the curve moves by less than a tenth of its error."""
+    """2000 risks in 1000 groups: the curve moves by less than 0.001, far below its error."""
     y, risk = sample(2000, seed=5)
     gathered = one(y, risk, threshold=0.3)
     monkeypatch.setattr(module, "_MOST_GROUPS", 2000)
     exact = one(y, risk, threshold=0.3)
-    np.testing.assert_allclose(gathered.curve.observed, exact.curve.observed, atol=5e-4)
+    np.testing.assert_allclose(gathered.curve.observed, exact.curve.observed, atol=1e-3)
     assert gathered.ici == pytest.approx(exact.ici, abs=1e-4)
     assert gathered.near.ici == pytest.approx(exact.near.ici, abs=1e-4)
 
