@@ -46,6 +46,8 @@ from .priors import Laplace as Laplace
 from .priors import LogDensity as LogDensity
 from .priors import Normal as Normal
 from .priors import StudentT as StudentT
+from .report import Sample as Sample
+from .report import write_report as write_report
 from .rows import ParquetRows as ParquetRows
 from .weighting import effective_sample_fraction as effective_sample_fraction
 from .weighting import effective_sample_size as effective_sample_size

@@ -34,11 +34,13 @@ USES = {
     "estimators": ["fitting", "storage", "progress"],
     "evaluation": ["decision", "predictive", "weighting", "reference"],
     "plots": ["evaluation"],
+    "report": ["plots", "storage"],
     "studies": ["estimators", "evaluation", "predictive", "decision", "datasets"],
     "__init__": [
         "estimators",
         "evaluation",
         "plots",
+        "report",
         "inference",
         "predictive",
         "decision",
