@@ -18,6 +18,7 @@ from tailoredbayes.plots.style import (
     Panels,
     canvas,
     key,
+    leftmost,
     panels,
     per_1000,
     per_1000_text,
@@ -135,12 +136,10 @@ def discount_search(record: Prospects, axes: Any = None) -> Panels:
             }
             ax.plot(path.discounts[at], path.net_benefit[at], label="chosen", zorder=4, **mark)
             gain = f"{per_1000_text(path.gain)} (SE {per_1000_text(path.gain_se)})"
-            ax.set_title(f"t = {t:g}: gain {gain}")
+            ax.set_title(f"t = {t:g}\ngain {gain}")
             ax.axhline(path.net_benefit[0], color=INK, linewidth=0.7, linestyle=":", zorder=1)
             _discount_axis(ax, path.discounts)
-            per_1000(ax.yaxis)
-        for ax in placed[::3]:
-            ax.set_ylabel("Net true positives\nper 1000 (CV)")
+            per_1000(ax.yaxis, "Net true positives\nper 1000 (CV)" if leftmost(ax) else None)
         standard = Line2D([], [], color=INK, linewidth=0.7, linestyle=":", label="standard, λ = 0")
         key(placed[0], above=14, handles=[*placed[0].get_legend_handles_labels()[0], standard])
     return np.array(placed)

@@ -43,6 +43,7 @@ __all__ = [
     "caption",
     "harm_benefit_axis",
     "key",
+    "leftmost",
     "panels",
     "per_1000",
     "per_1000_text",
@@ -214,6 +215,16 @@ def tint(color: str, share: float) -> tuple[float, float, float]:
 # --- Where it is drawn ------------------------------------------------------------------------
 
 
+_NARROWEST = 1.6
+"""Inches that a panel, its labels included, needs at least."""
+
+
+def leftmost(ax: Axes) -> bool:
+    """Say whether an axis label to the left is this panel's own or stands for its row."""
+    place = ax.get_subplotspec()
+    return place is None or place.is_first_col()
+
+
 @contextmanager
 def canvas(ax: Axes | None, width: float = 4.6, height: float = 3.2) -> Iterator[Axes]:
     """Give the axes to draw on, a new figure's if there are none, with the look in force."""
@@ -237,15 +248,16 @@ def panels(
     """Give the axes of several panels, a new figure's if there are none.
 
     ``axes`` may be an array or a list of Axes, at least as many as there are panels (the rest are
-    hidden), or a Figure or SubFigure to put them in.
+    hidden), or a Figure or SubFigure to put them in, in as many columns as it has room for.
     """
     with mpl.rc_context(_LOOK):
         if axes is None or hasattr(axes, "subplots"):
             across = min(columns, number)
-            down = math.ceil(number / across)
             if axes is None:
-                axes = plt.figure(figsize=(width * across + 0.4, height * down + 0.4))
-                axes.set_layout_engine("constrained")
+                size = (width * across + 0.4, height * math.ceil(number / across) + 0.4)
+                axes = plt.figure(figsize=size, layout="constrained")
+            across = max(1, min(across, int(axes.bbox.width / axes.figure.dpi / _NARROWEST)))
+            down = math.ceil(number / across)
             axes = axes.subplots(down, across, sharex=sharex, sharey=sharey, squeeze=False)
         flat = list(np.ravel(np.asarray(axes, dtype=object)))
         if len(flat) < number:

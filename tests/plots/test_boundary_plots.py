@@ -1,0 +1,72 @@
+"""Boundaries, points and study grids show what their records hold."""
+
+import numpy as np
+import pytest
+from drawn import bars, lines, shades
+from numpy.testing import assert_allclose, assert_array_equal
+
+from tailoredbayes import plots
+
+
+def test_boundaries_show_lines_and_bands(records):
+    ax = plots.boundaries(records.fitted)
+    for curve, (x1, low, high) in zip(records.fitted.curves, shades(ax), strict=True):
+        assert_array_equal(lines(ax)[curve.model], [curve.x1, curve.x2[0]])
+        assert_array_equal(x1, curve.x1)
+        assert_array_equal(low, curve.low)
+        assert_array_equal(high, curve.high)
+    assert (ax.get_xlim(), ax.get_ylim()) == ((0, 1), (0, 1))
+
+
+def test_fitted_boundaries_go_over_optimal_ones(records):
+    ax = plots.boundaries(records.optimal)
+    named = [text.get_text() for text in ax.texts]
+    assert named == ["0.1", "0.3"]
+    assert plots.boundaries(records.fitted, ax) is ax
+    assert list(lines(ax)) == ["optimal", "SB", "TB"]
+    drawn = [line.get_ydata() for line in ax.get_lines()[:2]]
+    for found, curve in zip(drawn, records.optimal.curves, strict=True):
+        assert_array_equal(found, curve.x2[0])
+
+
+def test_points_are_drawn_by_outcome_and_marked_ones_apart(records):
+    marked = records.X[:, 0] > 0.8
+    ax = plots.points(records.X, records.y, marked=marked)
+    found = {c.get_label(): c.get_offsets() for c in ax.collections}
+    y = records.y.astype(bool)
+    assert_array_equal(found["event"], records.X[y & ~marked])
+    assert_array_equal(found["no event"], records.X[~y & ~marked])
+    assert_array_equal(found["event, marked"], records.X[y & marked])
+    assert sum(map(len, found.values())) == len(y)
+
+
+def test_points_need_two_columns(records):
+    with pytest.raises(ValueError, match="X must have two columns"):
+        plots.points(np.zeros((3, 3)), [0, 1, 1])
+    with pytest.raises(ValueError, match="same length"):
+        plots.points(records.X, records.y[:-1])
+
+
+@pytest.mark.parametrize("which", ["differences", "net_benefits"])
+def test_a_grid_shows_its_table(records, which):
+    record = getattr(records, which)
+    frame = record.to_frame()
+    axes = plots.grid(record)
+    assert [ax.get_title(loc="left") for ax in axes] == ["q = 0.5", "q = 1"]
+    for ax, q in zip(axes, (0.5, 1.0), strict=True):
+        panel = frame[frame["panel"] == q]
+        drawn = bars(ax).values()
+        assert len(drawn) == panel["line"].nunique()
+        for name, (t, mean, low, high) in zip(panel["line"].unique(), drawn, strict=True):
+            rows = panel[panel["line"] == name]
+            assert_array_equal(t, rows["threshold"])
+            assert_array_equal(mean, rows["mean"])
+            assert_allclose(high - low, 2 * rows["standard_error"], atol=1e-15)
+
+
+def test_the_lines_of_a_grid_are_named_by_setting_or_by_model(records):
+    sizes, models = plots.grid(records.differences)[0], plots.grid(records.net_benefits)[0]
+    assert list(bars(sizes)) == ["n = 500", "n = 1000"]
+    assert list(bars(models)) == ["TB", "SB", "optimal"]
+    assert sizes.get_ylabel().startswith("Difference in net true")
+    assert models.get_ylabel() == "Net true positives\nper 1000"
