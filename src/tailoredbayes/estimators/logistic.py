@@ -102,8 +102,10 @@ class TailoredLogisticRegression(TailoredEstimator):
         Final weights; 0 for design rows.
     effective_sample_size_ : float
         ESS_T, their sum.
-    coef_ : array (1, d), intercept_ : array (1,)
-        Posterior means.
+    coef_ : array (1, d)
+        Posterior means of the slopes.
+    intercept_ : array (1,)
+        Posterior mean of the intercept.
     posterior_ : xarray.DataTree
         Draws in ArviZ's layout.
     draws_ : Draws
