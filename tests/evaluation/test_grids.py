@@ -19,7 +19,7 @@ def cells(seed=0):
     ]
     frame = pd.DataFrame(rows)
     return frame.assign(
-        net_benefit_tb=rng.normal(size=len(frame)), net_benefit_sb=rng.normal(size=len(frame))
+        tailored=rng.normal(size=len(frame)), standard=rng.normal(size=len(frame))
     )
 
 
@@ -29,7 +29,7 @@ def test_a_difference_has_the_papers_standard_error():
     for row in found.itertuples():
         where = (frame["q"] == row.panel) & (frame["n"] == row.line)
         part = frame[where & (frame["threshold"] == row.threshold)]
-        d = (part["net_benefit_tb"] - part["net_benefit_sb"]).to_numpy()
+        d = (part["tailored"] - part["standard"]).to_numpy()
         assert_allclose(row.mean, d.sum() / 4, rtol=1e-12)
         error = np.sqrt(((d - d.mean()) ** 2).sum() / (4 * 3))
         assert_allclose(row.standard_error, error, rtol=1e-12)
@@ -39,7 +39,7 @@ def test_a_difference_has_the_papers_standard_error():
 def test_it_agrees_with_the_difference_over_splits():
     frame = cells().query("q == 1 and n == 500")
     found = tb.difference_grid(frame, panel="q").to_frame()
-    d = (frame["net_benefit_tb"] - frame["net_benefit_sb"]).to_numpy().reshape(4, 2)
+    d = (frame["tailored"] - frame["standard"]).to_numpy().reshape(4, 2)
     other = tb.resplit_difference(d, [0.7, 0.1])
     assert_allclose(found["mean"], other.difference[0, ::-1])
     assert_allclose(found["standard_error"], other.standard_error[0, ::-1])
@@ -53,12 +53,12 @@ def test_panels_and_lines_stay_in_the_studys_order_and_thresholds_ascend():
 
 
 def test_models_are_lines_in_the_order_given():
-    names = {"SB": "net_benefit_sb", "TB": "net_benefit_tb"}
+    names = {"SB": "standard", "TB": "tailored"}
     frame = cells()
     found = tb.net_benefit_grid(frame, names, panel="n").to_frame()
     assert found["line"].unique().tolist() == ["SB", "TB"]
     one = found[(found["panel"] == 500) & (found["line"] == "TB") & (found["threshold"] == 0.1)]
-    expected = frame[(frame["n"] == 500) & (frame["threshold"] == 0.1)]["net_benefit_tb"]
+    expected = frame[(frame["n"] == 500) & (frame["threshold"] == 0.1)]["tailored"]
     assert_allclose(one["mean"], expected.mean())
     assert one["repetitions"].item() == 8
 

@@ -33,7 +33,7 @@ def study_cells():
                     rows.append((t, q, n, repetition, tb_, sb, best))
     names = ["threshold", "q", "n", "repetition"]
     return pd.DataFrame(
-        rows, columns=[*names, "net_benefit_tb", "net_benefit_sb", "net_benefit_optimal"]
+        rows, columns=[*names, "tailored", "standard", "oracle"]
     )
 
 
@@ -90,7 +90,7 @@ def records():
         differences=tb.difference_grid(cells, panel="q", line="n"),
         net_benefits=tb.net_benefit_grid(
             cells,
-            {"TB": "net_benefit_tb", "SB": "net_benefit_sb", "optimal": "net_benefit_optimal"},
+            {"TB": "tailored", "SB": "standard", "optimal": "oracle"},
             panel="q",
         ),
     )

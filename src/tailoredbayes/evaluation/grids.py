@@ -46,8 +46,8 @@ class Grid:
 
 def difference_grid(
     cells: pd.DataFrame,
-    model: str = "net_benefit_tb",
-    against: str = "net_benefit_sb",
+    model: str = "tailored",
+    against: str = "standard",
     *,
     panel: str,
     line: str | None = None,
@@ -77,7 +77,7 @@ def difference_grid(
     --------
     >>> import pandas as pd
     >>> cells = pd.DataFrame({"threshold": 0.1, "q": 1.0, "n": 500,
-    ...                       "net_benefit_tb": [0.43, 0.45], "net_benefit_sb": [0.42, 0.42]})
+    ...                       "tailored": [0.43, 0.45], "standard": [0.42, 0.42]})
     >>> found = difference_grid(cells, panel="q", line="n").to_frame()
     >>> found[["mean", "standard_error"]].round(3).to_numpy().tolist()
     [[0.02, 0.01]]
@@ -112,8 +112,8 @@ def net_benefit_grid(cells: pd.DataFrame, models: Mapping[str, str], *, panel: s
     Examples
     --------
     >>> import pandas as pd
-    >>> cells = pd.DataFrame({"threshold": 0.1, "contamination": 0.0, "net_benefit_tb": [0.4, 0.5]})
-    >>> found = net_benefit_grid(cells, {"TB": "net_benefit_tb"}, panel="contamination").to_frame()
+    >>> cells = pd.DataFrame({"threshold": 0.1, "contamination": 0.0, "tailored": [0.4, 0.5]})
+    >>> found = net_benefit_grid(cells, {"TB": "tailored"}, panel="contamination").to_frame()
     >>> found[["line", "mean"]].to_numpy().tolist()
     [['TB', 0.45]]
     """
