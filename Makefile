@@ -1,7 +1,7 @@
 # Every target sets itself up: Python 3.11 or later, git and make are all it takes.
 # The environment is rebuilt when pyproject.toml changes, and left alone otherwise.
 
-.PHONY: help demo test slow lowest lint types bench studies clean
+.PHONY: help demo test slow lowest lint types bench studies docs clean
 .DEFAULT_GOAL := help
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3.14 python3,\
@@ -18,6 +18,7 @@ help:
 	@echo "make types   mypy, strict, over src"
 	@echo "make bench   benchmarks: table and figure"
 	@echo "make studies the paper's experiments: results and pages in docs/studies"
+	@echo "make docs    the documentation site, its code executed, in docs/_build/html"
 	@echo "make clean   remove the environments and caches"
 
 demo: .venv/ready
@@ -45,8 +46,12 @@ bench: .venv/ready
 studies: .venv/ready
 	$(RUN) -m tailoredbayes.studies.command run all --out docs/studies
 
+docs: .venv/docs-ready
+	$(RUN) -m sphinx -b html -W --keep-going -n -q -j auto docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 clean:
-	rm -rf .venv .venv-lowest .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf docs/_build .venv .venv-lowest .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
 
 .venv/ready: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "tailoredbayes needs Python 3.11 or later: none was found. Install it, or say make PYTHON=/path/to/python"; exit 1; }
@@ -54,6 +59,10 @@ clean:
 	test -x .venv/bin/pip || $(PYTHON) -m venv --clear .venv
 	$(RUN) -m pip install --quiet --upgrade "pip>=25.1"
 	$(RUN) -m pip install --quiet --editable ".[dask,parquet]" --group dev
+	@touch $@
+
+.venv/docs-ready: .venv/ready
+	$(RUN) -m pip install --quiet --group docs
 	@touch $@
 
 # Lower bounds are tried where they were declared: wheels only, on the oldest Python.
