@@ -36,7 +36,7 @@ from tailoredbayes.studies.generators import Simulation1, Simulation2
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SelectionStudy", "page", "run", "summarise"]
+__all__ = ["SelectionStudy", "page", "real_data", "run", "summarise"]
 
 Floats = NDArray[np.float64]
 
@@ -83,7 +83,8 @@ def _simulated(study: SelectionStudy, name: str, n: int, rng: np.random.Generato
     return _Ground(x, y.astype(bool), study.thresholds, judge)
 
 
-def _real_data(name: str) -> tuple[Floats, NDArray[np.bool_]]:
+def real_data(name: str) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return a bundled data set as numbers: covariates (n, d) and who has the event."""
     if name == "wisconsin":
         data = datasets.load_wisconsin(dropna=True)
         return data.data.to_numpy(dtype=np.float64), data.target.to_numpy() == 1
@@ -96,7 +97,7 @@ def _real_data(name: str) -> tuple[Floats, NDArray[np.bool_]]:
 
 
 def _split(study: SelectionStudy, name: str, rng: np.random.Generator) -> _Ground:
-    x, y = _real_data(name)
+    x, y = real_data(name)
     train, test = train_test_split(
         np.arange(len(y)),
         test_size=study.test_share,
