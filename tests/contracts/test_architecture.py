@@ -36,6 +36,8 @@ USES = {
     "plots": ["evaluation"],
     "report": ["plots", "storage"],
     "studies": ["estimators", "evaluation", "predictive", "decision", "datasets"],
+    "cli": ["estimators", "evaluation", "studies", "tables"],
+    "__main__": ["cli"],
     "__init__": [
         "estimators",
         "evaluation",

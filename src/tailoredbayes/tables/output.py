@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from tailoredbayes.tables.chunks import TableError
 
-__all__ = ["SafeCells", "check_target", "csv_writer", "whole_file"]
+__all__ = ["SafeCells", "check_not_input", "check_target", "csv_writer", "whole_file"]
 
 # A cell that begins so is a formula to Excel, LibreOffice and others.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -32,6 +32,12 @@ def check_target(path: Path) -> Path:
     if not os.access(target.parent, os.W_OK):
         raise TableError(f"the folder {target.parent} is write-protected; choose another")
     return target
+
+
+def check_not_input(out: Path, source: Path) -> None:
+    """Raise if the file to write is one that is read."""
+    if out.exists() and source.exists() and os.path.samefile(out, source):
+        raise TableError(f"{out} is read, and cannot be written over; choose another name")
 
 
 @contextmanager

@@ -24,7 +24,17 @@ from tailoredbayes.tables.recipe import (
     refuse_large,
 )
 
-__all__ = ["Choices", "Labelled", "Plan", "Training", "plan", "read_labelled", "read_training"]
+__all__ = [
+    "Choices",
+    "Labelled",
+    "Plan",
+    "Training",
+    "missing_rows",
+    "plan",
+    "read_labelled",
+    "read_training",
+    "refuse_missing",
+]
 
 Floats = NDArray[np.float64]
 
@@ -327,12 +337,13 @@ def read_labelled(
     names: Sequence[str],
     *,
     missing: str,
+    weights: str | None = None,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> Labelled:
     """Read new rows with their outcomes by the recipe of a fit; ``names`` are its design's."""
-    needed = [recipe.outcome, *recipe.names]
-    table.require(needed, "which the model needs")
-    rows = _read(table, replace(recipe, weights=None, reference_risk=None), progress)
+    table.require([recipe.outcome, *recipe.names], "which the model needs")
+    table.require([weights] if weights else [], "to be --weights")
+    rows = _read(table, replace(recipe, weights=weights, reference_risk=None), progress)
     if missing == "refuse":
         counts = {recipe.outcome: int((rows.outcome < 0).sum()), **_missing_counts(rows.raw)}
         advice = "--missing drop leaves these rows out, --missing impute fills in what the model "
@@ -344,7 +355,8 @@ def read_labelled(
     _check_both(recipe, y, left_out)
     imputed = _missing_cells(raw)
     x = recipe.design(recipe.fill(raw) if imputed else raw)
-    return Labelled(x, tuple(names), y, None, None, left_out, imputed)
+    counted = None if rows.weights is None else rows.weights[kept]
+    return Labelled(x, tuple(names), y, counted, None, left_out, imputed)
 
 
 @dataclass(frozen=True)
@@ -406,8 +418,13 @@ def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
     return np.isnan(values) if values.dtype.kind == "f" else values < 0
 
 
+def missing_rows(raw: Raw) -> dict[str, NDArray[np.bool_]]:
+    """Tell, for each column, in which rows its value is missing."""
+    return {name: _is_missing(values) for name, values in raw.items()}
+
+
 def _missing_counts(raw: Raw) -> dict[str, int]:
-    return {name: int(_is_missing(values).sum()) for name, values in raw.items()}
+    return {name: int(missing.sum()) for name, missing in missing_rows(raw).items()}
 
 
 def _missing_cells(raw: Raw) -> int:

@@ -1,0 +1,55 @@
+"""The command line: from a CSV file to a decision.
+
+    tailoredbayes threshold | fit | predict | evaluate | study
+
+A command is a file; what it needs is imported when it runs, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from tailoredbayes.cli import evaluate, fit, predict, threshold
+from tailoredbayes.cli.manners import Commands
+from tailoredbayes.studies import command as study
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    cls=Commands,
+    help="Risk models fitted for the decision they will serve.",
+    epilog="Start with: tailoredbayes threshold --harm 1 --benefit 9",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for _name, _module in (
+    ("threshold", threshold),
+    ("fit", fit),
+    ("predict", predict),
+    ("evaluate", evaluate),
+):
+    app.command(_name, epilog=_module.EXAMPLE)(_module.command)
+app.add_typer(study.app, name="study")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tailoredbayes {sys.modules['tailoredbayes'].__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _everywhere(
+    version: bool = typer.Option(False, "--version", callback=_version, help="say which it is"),
+    debug: bool = typer.Option(False, "--debug", help="show where in the code an error arose"),
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="tailoredbayes")
