@@ -35,7 +35,7 @@ USES = {
     "evaluation": ["decision", "predictive", "weighting", "reference"],
     "plots": ["evaluation"],
     "report": ["plots", "storage"],
-    "studies": ["estimators", "evaluation", "predictive", "decision", "datasets"],
+    "studies": ["estimators", "evaluation", "plots", "predictive", "decision", "datasets"],
     "cli": ["estimators", "evaluation", "studies", "tables"],
     "__main__": ["cli"],
     "__init__": [
