@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import sys
+import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,6 +36,7 @@ _SEVERAL = "several times, or with commas between"
 
 
 def command(
+    context: typer.Context,
     path: TablePath,
     out: Annotated[Path, typer.Option(help="the model file to write, as model.nc")],
     outcome: Annotated[str | None, typer.Option(help="the column to predict")] = None,
@@ -105,6 +107,7 @@ def command(
     its place. The standard model is fitted beside the tailored one, to compare with.
     """
     targets, primary = _targets(threshold, thresholds)
+
     from tailoredbayes.tables import open_table
     from tailoredbayes.tables.output import check_not_input, check_target
     from tailoredbayes.tables.training import Choices, plan, read_training
@@ -136,8 +139,6 @@ def command(
     for message in training.recipe.notes[len(source.notes) :]:
         note(f"warning: {message}")
 
-    from dataclasses import replace
-
     from tailoredbayes.estimators import TailoredFamily
     from tailoredbayes.priors import Normal
 
@@ -161,7 +162,7 @@ def command(
         sample_weight=training.weights,
         recalibrate=recalibrate,
     )
-    call = " ".join(_quoted(word) for word in ["tailoredbayes", *sys.argv[1:]])
+    call = shlex.join(context.find_root().obj)
     family.recipe_ = replace(training.recipe, threshold=primary, call=call).to_json()
     family.save(out)
     if as_json:
@@ -187,12 +188,6 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         raise typer.BadParameter(f"--discount is a number or cv, got {text!r}") from None
-
-
-def _quoted(word: str) -> str:
-    import shlex
-
-    return shlex.quote(word)
 
 
 # --- What is shown ------------------------------------------------------------------------------

@@ -30,12 +30,12 @@ class Commands(TyperGroup):
     """The commands, and what becomes of their errors."""
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **options: Any) -> Any:
-        """Run a command and exit with its code."""
+        """Run a command and exit with its code; its words are kept as the context's ``obj``."""
         given = list(sys.argv[1:] if args is None else args)
         debug = "--debug" in given  # wherever it stands
         if debug:
             given.remove("--debug")
-        options["standalone_mode"] = False
+        options.update(standalone_mode=False, obj=["tailoredbayes", *given])
         with warnings.catch_warnings():
             # Findings are shown with the results; other libraries' warnings help no user here.
             if not debug:
