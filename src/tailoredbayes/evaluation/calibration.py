@@ -98,7 +98,6 @@ class ModelCalibration:
     cox_intercept: Estimate
     slope: Estimate
     observed_expected: Estimate
-    brier: float
     ici: float
     e50: float
     e90: float
@@ -339,7 +338,6 @@ def _one(event: Bools, risk: Floats, weight: Floats, settings: _Settings) -> Mod
         cox_intercept=intercept,
         slope=slope,
         observed_expected=_observed_expected(event, risk, weight, prob),
-        brier=float(np.average((risk - event) ** 2, weights=weight)),
         ici=float(np.average(apart, weights=centre.weight)),
         e50=float(e50),
         e90=float(e90),

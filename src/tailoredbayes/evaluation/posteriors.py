@@ -34,7 +34,7 @@ _POINTS, _FINE = 512, 8
 _REACH = 6.5
 
 
-def hdi(draws: ArrayLike, prob: float = 0.9) -> Floats:
+def hdi(draws: Any, prob: float = 0.9) -> Floats:
     """Return the highest density interval: the shortest that holds this share of the draws.
 
     From arviz-stats, for one mode [Hyndman1996].
