@@ -35,7 +35,7 @@ def test_the_page_sets_claims_beside_what_was_found(page):
 
 def test_figures_lie_beside_the_page_with_their_numbers(page, results):
     text = page.read_text()
-    assert "![Share of heads](figures/coin-share.png)" in text
+    assert "![Figure 1: share](figures/coin-share.png)" in text
     assert "([numbers](figures/coin-share.csv))" in text
     assert (page.parent / "figures/coin-share.png").read_bytes().startswith(b"\x89PNG")
     assert (page.parent / "figures/coin-share.csv").read_text().startswith("n,mean,sem\n10,")

@@ -66,9 +66,12 @@ def page(study: Study, results: Results, exhibits: Iterable[Exhibit]) -> str:
     parts = [f"# {study.title}", study.about(results)]
     if claims:
         parts += ["## What the paper says", _claims(claims)]
+    last = ""
     for exhibit in exhibits:
-        heading = exhibit.shows or exhibit.name.replace("-", " ").capitalize()
-        parts += [f"## {heading}", _exhibit(study, exhibit)]
+        heading = f"## {exhibit.shows or exhibit.name.replace('-', ' ').capitalize()}"
+        # Several exhibits may show one figure of the paper: its parts, or versions of it.
+        parts += [heading] * (heading != last) + [_exhibit(study, exhibit)]
+        last = heading
     parts += ["## How it was run", _run(study, results)]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
@@ -150,7 +153,7 @@ def _exhibit(study: Study, exhibit: Exhibit) -> str:
     if exhibit.draw is None:
         return f"{exhibit.caption}\n\n{markdown_table(exhibit.table)}"
     file = _figure_file(study, exhibit)
-    alt = exhibit.caption.split(".")[0].replace("\n", " ")
+    alt = f"{exhibit.shows or study.title}: {exhibit.name.replace('-', ' ')}"
     numbers = file.with_suffix(".csv").as_posix()
     return f"![{alt}]({file.as_posix()})\n\n{exhibit.caption} ([numbers]({numbers}))"
 

@@ -7,7 +7,6 @@ test set's noise. For the integral the posterior is the normal with the draws' m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,27 +15,36 @@ from numpy.typing import NDArray
 
 from tailoredbayes.checks import check_number, check_thresholds
 from tailoredbayes.decision import net_benefit
+from tailoredbayes.evaluation.boundaries import decision_boundaries
 from tailoredbayes.fitting import Settings, TailoredFit, Training, fit_tailored
 from tailoredbayes.inference import Draws
 from tailoredbayes.inference.sampling import check_sampler
-from tailoredbayes.predictive import mean_risk, normal_risk
+from tailoredbayes.predictive import logistic_normal_mean, mean_risk
 from tailoredbayes.reference import check_design
 from tailoredbayes.rows import one_blas_thread
 from tailoredbayes.selection import check_rule
-from tailoredbayes.studies.contract import Coordinates, Results, setting, stream
+from tailoredbayes.studies.contract import Coordinates, setting, stream
 from tailoredbayes.studies.generators import RiskFunction, Simulation
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Judged", "SimulationSettings", "gains", "judge", "procedure_name"]
+__all__ = [
+    "BAND",
+    "Judged",
+    "SimulationSettings",
+    "boundary_rows",
+    "is_pictured",
+    "judge",
+    "procedures",
+]
 
 Floats = NDArray[np.float64]
 
+# The paper's pictures are of this many rows, its bands and intervals hold this share.
+_PICTURED, BAND = 5000, 0.9
 # Cells a side of the grid that finds the treated region: its error is below 1e-7 for these risks.
 _CELLS = 24
-# A gap between standard Bayes and the oracle below this, per 1000, is nothing to share out.
-_LEAST_GAP = 0.1
 
 
 @dataclass(frozen=True)
@@ -75,13 +83,13 @@ class SimulationSettings:
             check_rule(selection)
 
 
-def procedure_name(design: str, selection: str) -> str:
-    """Return the name of a procedure.
+def procedures(settings: SimulationSettings) -> list[str]:
+    """Return the names of the procedures, the main one first.
 
-    >>> procedure_name("crossfit", "smooth"), procedure_name("split", "max")
-    ('crossfit, smooth', 'split, max')
+    >>> procedures(SimulationSettings())
+    ['crossfit, smooth', 'split, max']
     """
-    return f"{design}, {selection}"
+    return [f"{d}, {s}" for d, s in zip(settings.design, settings.selection, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -129,7 +137,8 @@ def judge(
     X_test, y_test = simulation.sample_test(settings.test_rows, test_rng)
     training = Training(X, y == 1)
     fits, standard = {}, None
-    for design, selection in zip(settings.design, settings.selection, strict=True):
+    pairs = zip(settings.design, settings.selection, strict=True)
+    for procedure, (design, selection) in zip(procedures(settings), pairs, strict=True):
         how = Settings(
             design=check_design(design),
             selection=selection,
@@ -137,9 +146,10 @@ def judge(
             draws=settings.draws,
             threads=1,
         )
-        # The same stream for every procedure: standard Bayes is the same, too.
-        fits[procedure_name(design, selection)], standard = fit_tailored(
-            training, settings.thresholds, how, stream(settings.seed, at), standard=True
+        # The same stream for every procedure (standard Bayes is the same, too), not the rows'.
+        rng = stream(settings.seed, {**at, "for": "fits"})
+        fits[procedure], standard = fit_tailored(
+            training, settings.thresholds, how, rng, standard=True
         )
     assert standard is not None
 
@@ -175,11 +185,12 @@ def judge(
 
 def _normal(draws: Draws) -> RiskFunction:
     """Return the mean risk under the normal with the draws' mean and covariance."""
-    mean = draws.mean[:, None]
-    root = np.linalg.cholesky(np.asarray(np.cov(draws.flat.T), dtype=np.float64))[None]
+    intercept, slopes = draws.mean[0], draws.mean[1:]
+    root = np.linalg.cholesky(np.cov(draws.flat.T))
 
     def risk(points: Floats) -> Floats:
-        return normal_risk(points, mean, root, threads=1)[:, 0]
+        scaled = root[0] + points @ root[1:]
+        return logistic_normal_mean(intercept + points @ slopes, np.sqrt((scaled**2).sum(axis=1)))
 
     return risk
 
@@ -191,40 +202,23 @@ def _risk(draws: Draws, X: Floats) -> Floats:
     return mean_risk(X, draws.flat, threads=1)
 
 
-def gains(results: Results, by: Sequence[str]) -> pd.DataFrame:
-    """Return what tailoring gained, one row a setting, per 1000 patients.
+def is_pictured(settings: SimulationSettings, at: Coordinates) -> bool:
+    """Whether a cell's boundaries are kept: the first sample of the size nearest the paper's."""
+    nearest = min(settings.n, key=lambda n: (abs(n - _PICTURED), n))
+    return bool(at["repetition"] == 0 and at["n"] == nearest)
 
-    Parameters
-    ----------
-    results
-        With a table "net_benefit", the rows of :func:`judge`.
-    by
-        The columns that make a setting.
 
-    Returns
-    -------
-    DataFrame
-        ``gain`` and ``se``: tailored less standard, exact, its mean and standard error over the
-        repetitions; ``gain_test`` and ``se_test`` the same on the test sets; ``gap``: oracle less
-        standard, exact; ``closed``: gain / gap, nan where the gap is below 0.1 per 1000.
-    """
+def boundary_rows(judged: Judged, settings: SimulationSettings, x1: Floats) -> pd.DataFrame:
+    """Return where SB and TB (the main procedure) change their decision, with 90% bands."""
     import pandas as pd
 
-    table = results["net_benefit"]
-    table = table.assign(
-        gain=1000 * (table["tailored"] - table["standard"]),
-        gain_test=1000 * (table["tailored_test"] - table["standard_test"]),
-        gap=1000 * (table["oracle"] - table["standard"]),
+    fits = judged.fits[procedures(settings)[0]]
+    return pd.concat(
+        [
+            decision_boundaries(
+                {"SB": judged.standard, "TB": fit.draws}, fit.search.threshold, x1, prob=BAND
+            ).to_frame()
+            for fit in fits
+        ],
+        ignore_index=True,
     )
-    groups = table.groupby(list(by), sort=False)
-    found = pd.DataFrame(
-        {
-            "gain": groups["gain"].mean(),
-            "se": groups["gain"].sem(),
-            "gain_test": groups["gain_test"].mean(),
-            "se_test": groups["gain_test"].sem(),
-            "gap": groups["gap"].mean(),
-        }
-    ).reset_index()
-    found["closed"] = (found["gain"] / found["gap"]).where(found["gap"] >= _LEAST_GAP)
-    return found
