@@ -300,7 +300,7 @@ def test_missing_values_at_prediction(trained, tmp_path):
     model, table = trained / "model.nc", tmp_path / "t.csv"
     refused = run("predict", model, table, "--out", tmp_path / "r.csv")
     assert refused.code == 2
-    assert "misses values, in 250 rows: age 2, sex 1" in refused.err
+    assert "misses values in some of its 250 rows: age 2, sex 1" in refused.err
     assert not (tmp_path / "r.csv").exists()
     dropped = run("predict", model, table, "--missing", "drop")
     assert len(dropped.out.splitlines()) == 249

@@ -42,6 +42,13 @@ class Commands(TyperGroup):
                 warnings.simplefilter("ignore")
             sys.exit(_run(lambda: super(Commands, self).main(given, *rest, **options), debug))
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; an interrupt is ours to tell."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Abort from None
+
 
 def _run(command: Callable[[], Any], debug: bool) -> int:
     """Return the exit code of a command; its errors are told."""
@@ -52,7 +59,7 @@ def _run(command: Callable[[], Any], debug: bool) -> int:
     except BrokenPipeError:  # whoever reads has read enough, as head does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (KeyboardInterrupt, typer.Abort):
+    except typer.Abort:
         return _tell("stopped; nothing was written", 1)
     except _CommandLineError as error:
         return _tell_usage(error)

@@ -133,7 +133,7 @@ class ColumnSurvey:
             return "empty"
         if not self.texts:
             return "number"
-        if all(_DATE.fullmatch(text) for text in self.texts):
+        if self.low > self.high and all(_DATE.fullmatch(text) for text in self.texts):
             return "date"
         if len(self.texts) > MOST_LEVELS:
             return "text"
@@ -200,8 +200,8 @@ class ColumnSurvey:
             )
         if self.kind == "text":
             raise TableError(
-                f"column {name!r} holds {len(self.texts)} or more different texts, as "
-                f"{listed(sorted(self.texts), 2)}; say --id if it names the rows, --drop to leave "
+                f"column {name!r} holds too many different texts for categories, as "
+                f"{listed(sorted(self.texts)[:2])}; say --id if it names the rows, --drop to leave "
                 "it out, or --categorical"
             )
 

@@ -182,7 +182,10 @@ def _check_header(
         )
     doubled = [name for name, count in Counter(names).items() if count > 1]
     if doubled:
-        raise TableError(f"{path} has several columns named {listed(doubled)}; rename them")
+        raise TableError(
+            f"{path} has several columns named {listed(doubled)}; rename them, or put the names in "
+            "the first line if they are missing"
+        )
     if widths and widths.most_common(1)[0][0] == len(names) + 1:
         raise TableError(
             f"{path}, line 1: has {len(names)} column names, but rows have {len(names) + 1} "
