@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tailoredbayes.datasets import load_gbsg, load_rotterdam, load_wisconsin
+from tailoredbayes.datasets import load_euroscore, load_gbsg, load_rotterdam, load_wisconsin
 
 LOADERS = [load_wisconsin, load_rotterdam, load_gbsg]
 
@@ -69,6 +69,7 @@ class TestEveryLoader:
         ("wisconsin.csv", (699, 11), "CC BY 4.0"),
         ("rotterdam.csv", (2982, 15), "published supplement of an open-access paper"),
         ("gbsg.csv", (686, 11), "as `rotterdam.csv`"),
+        ("euroscore.csv", (19, 3), "published coefficients"),
     ],
 )
 def test_files_are_as_documented_and_their_terms_are_noted(name, shape, terms):
@@ -155,3 +156,12 @@ def test_horizon_must_be_a_positive_number(load, years):
 def test_horizon_must_leave_both_outcomes(load, years):
     with pytest.raises(ValueError, match="with and women without an event"):
         load(years)
+
+
+def test_the_euroscore_is_the_published_equation():
+    score = load_euroscore()
+    assert score.intercept == -4.789594  # one public page loses the minus sign
+    assert len(score.coef) == 18
+    assert (score.coef > 0).all()
+    assert score.licence in score.DESCR
+    assert "max(1, age - 58)" in score.DESCR

@@ -1,8 +1,8 @@
-"""Bundled data with their licences: three breast-cancer cohorts, read without a network.
+"""Bundled data with their licences: three breast-cancer cohorts and a score, without a network.
 
-Each loader gives a `sklearn.utils.Bunch`, as scikit-learn's own loaders do. Nothing is recoded:
-a loader selects columns and rows, and says which. ``SOURCES.md`` beside the files holds their
-sources and terms.
+Each loader gives a `sklearn.utils.Bunch`, as scikit-learn's own loaders do. Nothing is recoded: a
+loader of a cohort selects columns and rows, and says which. ``SOURCES.md`` beside the files holds
+their sources and terms.
 
 ========================  =====  ========  ======================================
 loader                     rows    events  outcome
@@ -11,6 +11,8 @@ loader                     rows    events  outcome
 `load_rotterdam`           2944       922  recurrence or death within three years
 `load_gbsg`                 555       224  recurrence or death within three years
 ========================  =====  ========  ======================================
+
+`load_euroscore` gives a published equation: operative mortality in cardiac surgery.
 """
 
 from importlib.resources import files
@@ -21,7 +23,7 @@ from sklearn.utils import Bunch
 
 from tailoredbayes.checks import check_number
 
-__all__ = ["load_gbsg", "load_rotterdam", "load_wisconsin"]
+__all__ = ["load_euroscore", "load_gbsg", "load_rotterdam", "load_wisconsin"]
 
 # The convention that reproduces the published counts: with 365 days, two women of the GBSG
 # trial whose watch ended on day 1095 would count as three years free of an event.
@@ -126,6 +128,24 @@ earlier without an event are left out, which raises the share of events.
 """,
     source=_ROYSTON_ALTMAN + " (gbsg)",
     licence=_SUPPLEMENT,
+)
+
+_EUROSCORE = _Source(
+    file="euroscore.csv",
+    features=("term", "beta"),
+    description="""\
+The logistic EuroSCORE (2003): the risk of death about cardiac surgery,
+
+    risk = expit(intercept + sum of beta x),
+
+x = 1 for each risk factor that a patient has. For age, x = max(1, age - 58): 1 below 60 years, and
+1 more for each year from then on.
+""",
+    source=(
+        "F. Roques, P. Michel, A. R. Goldstone and S. A. M. Nashef, 'The logistic EuroSCORE', "
+        "European Heart Journal 2003, 24(9):881-882"
+    ),
+    licence="Published coefficients. Name the paper (Roques and others 2003).",
 )
 
 
@@ -277,6 +297,45 @@ def load_gbsg(
     return _cohort(_GBSG, women, event, event | (women["rfstime"] >= days), years, return_X_y)
 
 
+def load_euroscore() -> Bunch:
+    """Logistic EuroSCORE: the published equation of operative mortality in cardiac surgery.
+
+        risk = expit(intercept + sum of beta x)
+
+    with x = 1 for each risk factor present and, for age, x = max(1, age - 58).
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        ``coef`` (Series of beta by risk factor), ``intercept`` (float), ``frame`` (the file),
+        ``DESCR``, ``source``, ``licence``.
+
+    Notes
+    -----
+    Published in [Roques2003].
+
+    Examples
+    --------
+    A man of 50 with no risk factor: x = 1 for age.
+
+    >>> import math
+    >>> score = load_euroscore()
+    >>> eta = score.intercept + score.coef["age"]
+    >>> round(1 / (1 + math.exp(-eta)), 4)
+    0.0088
+    """
+    frame = _EUROSCORE.read()
+    beta = frame.set_index("term")["beta"]
+    return Bunch(
+        coef=beta.drop("intercept"),
+        intercept=float(beta["intercept"]),
+        frame=frame,
+        DESCR=_told(_EUROSCORE),
+        source=_EUROSCORE.source,
+        licence=_EUROSCORE.licence,
+    )
+
+
 def _horizon(years: float) -> float:
     """Days of a horizon given in years."""
     advice = "3 is the horizon that suits both cohorts"
@@ -314,7 +373,12 @@ def _bunch(
         frame=frame,
         feature_names=list(source.features),
         target_names=names,
-        DESCR=f"{source.description}\nSource: {source.source}.\nTerms: {source.licence}\n",
+        DESCR=_told(source),
         source=source.source,
         licence=source.licence,
     )
+
+
+def _told(source: _Source) -> str:
+    """All that must be said of a file."""
+    return f"{source.description}\nSource: {source.source}.\nTerms: {source.licence}\n"
