@@ -10,6 +10,7 @@ import numpy as np
 
 from tailoredbayes.evaluation.boundaries import Boundaries, Boundary
 from tailoredbayes.evaluation.grids import Grid, difference_grid
+from tailoredbayes.evaluation.posteriors import PosteriorIntervals
 from tailoredbayes.studies.contract import Exhibit, Results
 from tailoredbayes.studies.simulated import BAND, SimulationSettings, procedures
 
@@ -21,14 +22,20 @@ __all__ = [
     "closed_table",
     "count_signs",
     "draw_boundaries",
+    "draw_grid",
+    "draw_sample",
+    "draw_widths",
     "gains",
     "grid_exhibits",
+    "intervals_of",
     "only",
     "said_of_procedures",
 ]
 
 # A gap between standard Bayes and the oracle below this, per 1000, is nothing to share out.
 _LEAST_GAP = 0.1
+# A gain or a loss is counted from half a net true positive per 1000.
+_MATTERS = 0.5
 _EXACT, _COUNTED = ("tailored", "standard"), ("tailored_test", "standard_test")
 
 
@@ -86,16 +93,21 @@ def only(table: pd.DataFrame, **values: Any) -> pd.DataFrame:
 
 
 def count_signs(table: pd.DataFrame) -> tuple[str, int, int]:
-    """Count settings whose mean gain lies two standard errors above and below zero; say it.
+    """Count settings where tailoring gains and loses, and say it.
+
+    By two standard errors and half a net true positive per 1000: exact net benefits tell even
+    differences that matter to no one.
 
     >>> import pandas as pd
-    >>> count_signs(pd.DataFrame({"gain": [3.0, 0.1, -5.0], "se": [1.0, 1.0, 1.0]}))
-    ('1 of 3 settings above zero by two standard errors, 1 below', 1, 1)
+    >>> count_signs(pd.DataFrame({"gain": [3.0, 0.1, -5.0], "se": [1.0, 0.01, 1.0]}))
+    ('TB gains in 1 of 3 settings and loses in 1', 1, 1)
     """
-    above = int((table["gain"] > 2 * table["se"]).sum())
-    below = int((table["gain"] < -2 * table["se"]).sum())
-    words = f"{above} of {len(table)} settings above zero by two standard errors, {below} below"
-    return words, above, below
+    clear = table["gain"].abs() > np.maximum(2 * table["se"], _MATTERS)
+    above, below = (
+        int((clear & (table["gain"] > 0)).sum()),
+        int((clear & (table["gain"] < 0)).sum()),
+    )
+    return f"TB gains in {above} of {len(table)} settings and loses in {below}", above, below
 
 
 def said_of_procedures(settings: SimulationSettings) -> str:
@@ -121,7 +133,8 @@ def said_of_procedures(settings: SimulationSettings) -> str:
         f"{sampler} A patient is treated where the posterior mean risk reaches the threshold. "
         "*Exact* net benefit is integrated over the population; the paper counts it on a test set "
         f"of {settings.test_rows} rows, which is given beside it. Gains are tailored (TB) less "
-        "standard Bayes (SB), in net true positives per 1000 patients."
+        "standard Bayes (SB), in net true positives per 1000 patients. A setting counts as a gain "
+        f"or a loss where its exact mean differs from zero by two standard errors and {_MATTERS}."
     )
     return "\n\n".join(lines)
 
@@ -149,7 +162,7 @@ def grid_exhibits(results: Results, panel: str, shows: str) -> Iterator[Exhibit]
             f"gain{ending}",
             f"Gain of TB over SB, *{procedure}*, {how}: {m}.",
             record.to_frame(),
-            partial(_draw_grid, record),
+            partial(draw_grid, record),
             label,
         )
 
@@ -204,8 +217,34 @@ def draw_boundaries(optimal: Boundaries, fitted: Boundaries | None) -> Any:
     return axes if fitted is None else _plots().boundaries(fitted, axes)
 
 
-def _draw_grid(record: Grid) -> Any:
+def draw_grid(record: Grid) -> Any:
+    """Draw net benefits, or differences, by threshold."""
     return _plots().grid(record)
+
+
+def draw_sample(optimal: Boundaries, sample: pd.DataFrame) -> Any:
+    """Draw the rows of a sample, contaminated ones marked, and optimal boundaries."""
+    axes = _plots().boundaries(optimal)
+    X = sample[["x1", "x2"]].to_numpy()
+    return _plots().points(X, sample["y"], axes, marked=sample["contaminated"])
+
+
+def draw_widths(rows: pd.DataFrame) -> Any:
+    """Draw how wide intervals are, from the rows that were kept of them."""
+    return _plots().interval_widths(intervals_of(rows))
+
+
+def intervals_of(rows: pd.DataFrame) -> PosteriorIntervals:
+    """Return the record that was kept as rows of a table."""
+    parts = dict(tuple(rows.groupby(["model", "prob"], sort=False)))
+    models = {model: part for (model, _), part in parts.items()}
+    return PosteriorIntervals(
+        tuple(next(iter(parts.values()))["coefficient"]),
+        tuple(dict.fromkeys(prob for _, prob in parts)),
+        {model: part["mean"].to_numpy() for model, part in models.items()},
+        {model: part["median"].to_numpy() for model, part in models.items()},
+        {key: part[["low", "high"]].to_numpy() for key, part in parts.items()},
+    )
 
 
 def _plots() -> Any:

@@ -71,6 +71,7 @@ __all__ = [
     "Coordinates",
     "Exhibit",
     "Results",
+    "Rows",
     "Run",
     "Study",
     "Tables",

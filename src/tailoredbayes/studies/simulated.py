@@ -135,7 +135,7 @@ def judge(
     rows_rng, test_rng = stream(settings.seed, at if sampled is None else sampled).spawn(2)
     X, y = simulation.sample(n, rows_rng)
     X_test, y_test = simulation.sample_test(settings.test_rows, test_rng)
-    training = Training(X, y == 1)
+    training = Training(X, y == 1, names=("x1", "x2"))
     fits, standard = {}, None
     pairs = zip(settings.design, settings.selection, strict=True)
     for procedure, (design, selection) in zip(procedures(settings), pairs, strict=True):
