@@ -55,9 +55,9 @@ def test_both_procedures_meet_the_same_standard_model(small):
 
 
 def test_without_a_discount_nothing_is_gained():
-    """At 0.95 hardly a row is near the threshold, and no discount but 0 leaves enough of them."""
-    settings = sim1.Sim1Settings(thresholds=(0.95,), design=("crossfit",), selection=("smooth",))
-    row = judge(Simulation1(0.1), settings, 300, {"repetition": 0}).rows[0]
+    """At q = 1 and t = 0.5 nothing can be gained, and the cautious rule keeps the discount 0."""
+    settings = sim1.Sim1Settings(thresholds=(0.5,), design=("crossfit",), selection=("one_se",))
+    row = judge(Simulation1(1.0), settings, 500, {"repetition": 0}).rows[0]
     assert row["discount"] == 0
     assert row["share"] == 1
     assert row["tailored"] == row["standard"]
