@@ -1,5 +1,6 @@
 """A stored model is the model: equal to the bit, readable by others, safe from half a file."""
 
+import hashlib
 import json
 import os
 import pickle
@@ -10,6 +11,7 @@ import sys
 import textwrap
 import warnings
 from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import arviz_stats
@@ -26,7 +28,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import tailoredbayes as tb
 from tailoredbayes import storage
-from tailoredbayes.storage import NotStored
+from tailoredbayes.storage import NotStored, provenance
 
 N = 300
 RNG = np.random.default_rng(1)
@@ -511,3 +513,16 @@ def test_a_table_recipe_travels_with_the_model(tmp_path):
     model.recipe_ = {"levels": ["a é", "<b>", ""] * 20_000, "knots": [0.1, 1e-300], "ids": None}
     model.save(tmp_path / "model.nc")
     assert tb.load(tmp_path / "model.nc").recipe_ == model.recipe_
+
+
+def test_provenance_says_when_a_file_was_saved_with_what_and_its_digest(tmp_path):
+    model = fitted(discount=2)
+    place = tmp_path / "model.nc"
+    model.save(place)
+    found = provenance(place)
+    assert found.sha256 == hashlib.sha256(place.read_bytes()).hexdigest()
+    assert found.versions["tailoredbayes"] == tb.__version__
+    assert datetime.fromisoformat(found.saved_at) <= datetime.now(UTC)
+    (tmp_path / "other.nc").write_bytes(b"nonsense")
+    with pytest.raises(ValueError, match="not a tailoredbayes model"):
+        provenance(tmp_path / "other.nc")

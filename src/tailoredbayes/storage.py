@@ -37,7 +37,16 @@ from tailoredbayes.priors import Laplace, Normal, StudentT
 from tailoredbayes.reference import Recalibration, Reference
 from tailoredbayes.selection import Candidates, Choice, Tally
 
-__all__ = ["FORMAT_VERSION", "NotStored", "check_all_stored", "load", "save", "storable"]
+__all__ = [
+    "FORMAT_VERSION",
+    "NotStored",
+    "Provenance",
+    "check_all_stored",
+    "load",
+    "provenance",
+    "save",
+    "storable",
+]
 
 FORMAT = "tailoredbayes model"
 FORMAT_VERSION = 1
@@ -193,6 +202,27 @@ def load(path: str | os.PathLike[str]) -> Any:
             "install that version, or fit and save the model again"
         ) from error
     return model
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """When a model was saved and with what; the digest of its file."""
+
+    saved_at: str
+    versions: Mapping[str, str]
+    sha256: str
+
+
+def provenance(path: str | os.PathLike[str]) -> Provenance:
+    """Return where the file of a saved model comes from; it raises what :func:`load` raises."""
+    import h5netcdf
+
+    place = _path(path)
+    netcdf = _checked_bytes(place)
+    with h5netcdf.File(io.BytesIO(netcdf), "r") as file:
+        versions = json.loads(file.attrs["versions"])
+        saved_at = str(file.attrs["saved_at"])
+    return Provenance(saved_at, versions, hashlib.sha256(place.read_bytes()).hexdigest())
 
 
 # --- Parameters: JSON, and a note of what it cannot hold ----------------------------------------

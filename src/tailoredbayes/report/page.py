@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
+import platform
 import secrets
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
+from tailoredbayes.report.advice import ADVICE
+from tailoredbayes.report.checklist import FACTS, checklist
+from tailoredbayes.report.data import columns_table, samples_table
+from tailoredbayes.report.decisions import decisions
+from tailoredbayes.report.evidence import gather
+from tailoredbayes.report.explorer import explorer, javascript
+from tailoredbayes.report.model import model_part
+from tailoredbayes.report.performance import performance
 from tailoredbayes.report.sample import Sample
 from tailoredbayes.report.subject import Subject, subject_of
+from tailoredbayes.report.tables import Table, pairs, threshold_text
+from tailoredbayes.report.words import LABELS, limitations, summary, threshold_meaning
+from tailoredbayes.storage import provenance
 
-__all__ = ["FACTS", "report_html", "write_report"]
+__all__ = ["report_html", "write_report"]
 
-FACTS: dict[str, str] = {
-    "setting": "Where and when the patients were seen",
-    "population": "Who the patients are, and who was left out",
-    "outcome": "What the outcome is, and over what time",
-    "action": "What is done at or above the threshold, and what otherwise",
-    "rationale": "Who chose the threshold, and why",
-    "predictors": "How and when the predictors were measured",
-    "missing": "Why values are missing",
-    "sample_size": "How the sample size was decided",
-    "fairness": "How the model does in groups of patients who may be treated unequally",
-    "users": "Who will use the model, and how its answer reaches them",
-    "authors": "Authors",
-    "ethics": "Ethical approval and consent",
-    "funding": "Funding and interests",
-    "registration": "Protocol and registration",
-    "availability": "Where data and code can be had",
-    "involvement": "How patients and the public were involved",
-}
-"""What only the authors can say, by key: shown as "not supplied" until they do."""
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "matplotlib", "altair", "vl-convert-python")
 
 
 def write_report(
@@ -45,6 +45,7 @@ def write_report(
     threshold: float | None = None,
     title: str | None = None,
     facts: Mapping[str, str] | None = None,
+    model_file: str | os.PathLike[str] | None = None,
     random_state: int = 0,
 ) -> Path:
     """Write one self-contained HTML page on a fitted model.
@@ -70,14 +71,18 @@ def write_report(
     title
         The page's heading.
     facts
-        What only the authors can say, by the keys of :data:`FACTS`.
+        What only the authors can say, by key: "setting", "population", "outcome", "action",
+        "rationale", "predictors", "missing", "sample_size", "fairness", "users", "authors",
+        "ethics", "funding", "registration", "availability", "involvement".
+    model_file
+        Where the model was loaded from, for its digest and the versions that made it.
     random_state
         Seeds the bootstrap and the posterior draws of net benefit.
 
     Returns
     -------
     Path
-        Where the page lies.
+        Where the page lies. The same input gives the same page.
     """
     page = report_html(
         model,
@@ -86,10 +91,10 @@ def write_report(
         threshold=threshold,
         title=title,
         facts=facts,
+        model_file=model_file,
         random_state=random_state,
     )
-    target = Path(os.path.realpath(out))
-    _write_whole(target, page.encode())
+    _write_whole(Path(os.path.realpath(out)), page.encode())
     return Path(out)
 
 
@@ -101,29 +106,69 @@ def report_html(
     threshold: float | None = None,
     title: str | None = None,
     facts: Mapping[str, str] | None = None,
+    model_file: str | os.PathLike[str] | None = None,
     random_state: int = 0,
 ) -> str:
     """Return the page of :func:`write_report` as text."""
     subject = subject_of(model, threshold)
-    return (
-        _environment()
-        .get_template("report.html")
-        .render(title=title or _title(subject), subject=subject, facts=_checked_facts(facts))
-    )
+    known = _checked_facts(facts)
+    with ThreadPoolExecutor(1) as pool:
+        script = pool.submit(javascript)  # takes seconds, in another language's threads
+        evidence = gather(subject, train, test, random_state)
+        main = evidence[0] if evidence else None
+        curves = [found for found in evidence if len(found.curve.thresholds) > 1]
+        rows = [found for found in evidence if found.patients is not None]
+        context = {
+            "title": title or _title(subject),
+            "subject": subject,
+            "target": threshold_text(subject.threshold),
+            "thresholds": [threshold_text(t) for t in subject.models],
+            "meaning": threshold_meaning(subject.threshold),
+            "main": main,
+            "summary": summary(subject, main) if main else [],
+            "labels": LABELS,
+            "facts": known,
+            "questions": FACTS,
+            "samples": samples_table(subject, evidence, train, test),
+            "columns": columns_table(subject, train),
+            "explorer": explorer(subject, curves[0]) if curves else None,
+            "performance": [performance(subject, found) for found in evidence],
+            "model": model_part(subject, 0 if test is None else test.rows),
+            "decisions": decisions(subject, rows[0]) if rows else None,
+            "findings": _findings(subject),
+            "limitations": list(limitations(subject, evidence)),
+            "reproducibility": _reproducibility(subject, train, test, model_file, random_state),
+            "checklist": checklist(known),
+        }
+        context["javascript"] = script.result() if context["explorer"] else ""
+    return _rendered(context)
 
 
-def _environment() -> Environment:
-    return Environment(
+def _rendered(context: dict[str, Any]) -> str:
+    folder = files("tailoredbayes.report") / "templates"
+    style = Markup((folder / "report.css").read_text(encoding="utf-8"))
+    panel = Markup((folder / "explorer.js").read_text(encoding="utf-8"))
+    scripts = [context["javascript"], panel] if context["explorer"] else []
+    # The browser runs these two scripts and no other, and loads nothing.
+    policy = " ".join(f"'sha256-{_digest(script)}'" for script in scripts) or "'none'"
+    environment = Environment(
         loader=PackageLoader("tailoredbayes.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
+    page = environment.get_template("report.html")
+    return page.render(**context, style=style, scripts=scripts, policy=Markup(policy))
+
+
+def _digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _title(subject: Subject) -> str:
-    return f"Risk of {subject.outcome}: a model for decisions at {100 * subject.threshold:g}%"
+    return f"Deciding by the risk of {subject.outcome}: at {threshold_text(subject.threshold)}"
 
 
 def _checked_facts(facts: Mapping[str, str] | None) -> dict[str, str]:
@@ -131,6 +176,60 @@ def _checked_facts(facts: Mapping[str, str] | None) -> dict[str, str]:
     if unknown:
         raise ValueError(f"facts must be some of {', '.join(FACTS)}, got {unknown[0]!r}")
     return {key: str(text) for key, text in (facts or {}).items()}
+
+
+def _findings(subject: Subject) -> list[dict[str, Any]]:
+    """Return each kind of finding once: what it means, what to do, what was found where."""
+    found: dict[str, dict[str, Any]] = {}
+    for t, model in subject.models.items():
+        for finding in model.findings_:
+            means, do = ADVICE[finding.code]
+            entry = found.setdefault(
+                finding.code, {"code": finding.code, "means": means, "do": do, "found": {}}
+            )
+            entry["found"].setdefault(finding.message, []).append(threshold_text(t))
+    return list(found.values())
+
+
+def _reproducibility(
+    subject: Subject,
+    train: Sample | None,
+    test: Sample | None,
+    model_file: str | os.PathLike[str] | None,
+    random_state: int,
+) -> Table:
+    recorded = subject.recipe.get("data") or {}
+    digest = (train.sha256 if train else "") or recorded.get("sha256")
+    rows: list[tuple[str, Any]] = [
+        ("Call", subject.recipe.get("call") or "not supplied"),
+        ("Training data, SHA-256", digest or "not supplied"),
+        ("External data, SHA-256", (test.sha256 if test else "") or "not supplied"),
+    ]
+    if model_file is None:
+        rows.append(("Model file", "not supplied"))
+    else:
+        made = provenance(model_file)
+        rows += [
+            ("Model file", Path(model_file).name),
+            ("Model file, SHA-256", made.sha256),
+            ("Model saved", made.saved_at),
+            ("Model made with", _versions(made.versions)),
+        ]
+    own = {
+        "tailoredbayes": version("tailoredbayes"),
+        "python": platform.python_version(),
+        **{name: version(name) for name in _PACKAGES},
+    }
+    rows += [
+        ("Seed of the fit", subject.target.random_state),
+        ("Seed of this page", random_state),
+        ("Page made with", _versions(own)),
+    ]
+    return pairs("What made this page", ("What", "Value"), rows)
+
+
+def _versions(found: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in found.items())
 
 
 def _write_whole(target: Path, content: bytes) -> None:

@@ -37,7 +37,22 @@ class Subject:
     @property
     def is_family(self) -> bool:
         """Whether there is a model for each of several thresholds."""
-        return hasattr(self.model, "models_")
+        return len(self.models) > 1
+
+    @property
+    def judged(self) -> Any:
+        """What evaluations take as the tailored model: the family, or the one model."""
+        return self.model if self.is_family else self.target
+
+    @property
+    def name(self) -> str:
+        """What the page calls the model: a single one with a discount of 0 is standard Bayes."""
+        return TAILORED if self.is_family or self.is_tailored else STANDARD
+
+    @property
+    def against(self) -> Any | None:
+        """The standard model to compare with, if there is one and it is not the model itself."""
+        return None if self.name == STANDARD else self.standard
 
     @property
     def thresholds(self) -> NDArray[np.float64]:
