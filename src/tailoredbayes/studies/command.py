@@ -213,8 +213,11 @@ def _tell(study: Study, results: Any) -> None:
 
     from tailoredbayes.studies.page import verdict
 
+    claims = list(study.claims(results))
+    if not claims:
+        return
     table = Table("where", "paper", "ours", "agree?", title=study.title, show_lines=True)
-    for claim in study.claims(results):
+    for claim in claims:
         table.add_row(claim.where, claim.paper, claim.ours, verdict(claim).strip("*"))
     Console().print(table)
 

@@ -84,7 +84,8 @@ Coordinates: TypeAlias = Mapping[str, Any]
 """Where a cell lies: names to numbers and words, such as {"n": 500, "repetition": 3}."""
 Rows: TypeAlias = "Sequence[Mapping[str, Any]] | pd.DataFrame"
 Tables: TypeAlias = Mapping[str, Rows]
-"""What a cell gives: rows by table. The cell's coordinates are put in front of each row."""
+"""What a cell gives: rows by table. The cell's coordinates are put in front of each row; a column
+of the same name, such as the n that a split came to, takes its place."""
 
 
 def setting(default: Any, about: str) -> Any:

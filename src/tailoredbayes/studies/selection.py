@@ -4,57 +4,71 @@ Every combination searches the same data: Simulations 1 and 2 of the paper, wher
 of a linear rule is known exactly, and the bundled data sets, cut again and again into training and
 test rows. What counts is the gain over standard Bayes at the threshold, per 1000 patients, of the
 rule at the posterior mode.
-
-Run it with ``python -m tailoredbayes.studies.selection``; it writes ``docs/studies/selection.md``.
 """
 
 from __future__ import annotations
 
-import argparse
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
-from sklearn.utils.parallel import Parallel, delayed
 
 from tailoredbayes import datasets
+from tailoredbayes.checks import check_number, check_thresholds
 from tailoredbayes.decision import net_benefit
 from tailoredbayes.fitting import Settings, Training, search_discounts, stage_1, tailored_weights
 from tailoredbayes.inference import find_modes
 from tailoredbayes.posterior import TailoredPosterior
 from tailoredbayes.predictive import normal_risk
 from tailoredbayes.reference import check_design
-from tailoredbayes.selection import RULES, held_out_by_posterior
+from tailoredbayes.selection import RULES, check_rule, held_out_by_posterior
+from tailoredbayes.studies.contract import (
+    Claim,
+    Coordinates,
+    Exhibit,
+    Results,
+    Study,
+    Tables,
+    setting,
+    stream,
+)
 from tailoredbayes.studies.generators import Simulation1, Simulation2
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SelectionStudy", "page", "real_data", "run", "summarise"]
+__all__ = ["STUDY", "SelectionSettings", "real_data", "summarise"]
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class SelectionStudy:
+class SelectionSettings:
     """The study's settings."""
 
-    sizes: tuple[int, ...] = (500, 1000, 5000)
-    thresholds: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7, 0.9)
-    real_thresholds: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5)
-    repetitions: int = 20
-    rules: tuple[str, ...] = tuple(RULES)
-    designs: tuple[str, ...] = ("crossfit", "split")
-    rounds: tuple[int, ...] = (0, 1, 2)
-    cv_repeats: tuple[int, ...] = (1, 4)
-    test_share: float = 1 / 3
-    seed: int = 2021
+    n: tuple[int, ...] = setting((500, 1000, 5000), "training rows of the simulations")
+    thresholds: tuple[float, ...] = setting((0.1, 0.3, 0.5, 0.7, 0.9), "of the simulations")
+    real_thresholds: tuple[float, ...] = setting((0.1, 0.2, 0.3, 0.4, 0.5), "of the real data")
+    repetitions: int = setting(20, "samples, or splits, of each data set")
+    rules: tuple[str, ...] = setting(tuple(RULES), "rules for the discount")
+    designs: tuple[str, ...] = setting(("crossfit", "split"), "designs of stage 1")
+    rounds: tuple[int, ...] = setting((0, 1, 2), "rounds that refine the reference risk")
+    cv_repeats: tuple[int, ...] = setting((1, 4), "repeats of the cross-validation")
+    test_share: float = setting(1 / 3, "of the real data")
+    seed: int = setting(2021, "seed of everything")
+
+    def __post_init__(self) -> None:
+        check_thresholds(np.array([*self.thresholds, *self.real_thresholds]))
+        for rule in self.rules:
+            check_rule(rule)
+        for design in self.designs:
+            check_design(design)
+        advice = "20 splits give a standard error to go by"
+        check_number(self.repetitions, "repetitions", at_least=1, advice=advice)
 
 
 @dataclass(frozen=True)
@@ -71,16 +85,17 @@ _SIMULATIONS: dict[str, Any] = {
     "sim1, q = 1": Simulation1(1.0),
     "sim2, prevalence .3": Simulation2(0.3),
 }
+_REAL = ("wisconsin", "rotterdam", "gbsg")
 
 
-def _simulated(study: SelectionStudy, name: str, n: int, rng: np.random.Generator) -> _Ground:
+def _simulated(settings: SelectionSettings, name: str, n: int, rng: np.random.Generator) -> _Ground:
     simulation = _SIMULATIONS[name]
     x, y = simulation.sample(n, rng)
 
     def judge(beta: Floats, threshold: float) -> float:
         return float(simulation.linear_net_benefit(beta[0], beta[1:], threshold))
 
-    return _Ground(x, y.astype(bool), study.thresholds, judge)
+    return _Ground(x, y.astype(bool), settings.thresholds, judge)
 
 
 def real_data(name: str) -> tuple[Floats, NDArray[np.bool_]]:
@@ -96,11 +111,11 @@ def real_data(name: str) -> tuple[Floats, NDArray[np.bool_]]:
     return x, data.target.to_numpy() == 1
 
 
-def _split(study: SelectionStudy, name: str, rng: np.random.Generator) -> _Ground:
+def _split(settings: SelectionSettings, name: str, rng: np.random.Generator) -> _Ground:
     x, y = real_data(name)
     train, test = train_test_split(
         np.arange(len(y)),
-        test_size=study.test_share,
+        test_size=settings.test_share,
         stratify=y,
         random_state=int(rng.integers(2**31)),
     )
@@ -110,53 +125,54 @@ def _split(study: SelectionStudy, name: str, rng: np.random.Generator) -> _Groun
         risk = normal_risk(x[test], beta[:, None], root)[:, 0]
         return float(net_benefit(y[test], risk, threshold))
 
-    return _Ground(x[train], y[train], study.real_thresholds, judge)
+    return _Ground(x[train], y[train], settings.real_thresholds, judge)
 
 
-def _cells(study: SelectionStudy) -> Iterator[tuple[str, int, int]]:
-    """Name, size (0: as it is) and repetition of every data set."""
-    for repetition in range(study.repetitions):
-        yield from ((name, n, repetition) for name, n in product(_SIMULATIONS, study.sizes))
-        yield from ((name, 0, repetition) for name in ("wisconsin", "rotterdam", "gbsg"))
+def cells(settings: SelectionSettings) -> Iterator[Coordinates]:
+    """Give every data set and repetition; real data have the size they have."""
+    for repetition in range(settings.repetitions):
+        for name, n in product(_SIMULATIONS, settings.n):
+            yield {"data": name, "n": n, "repetition": repetition}
+        for name in _REAL:
+            yield {"data": name, "repetition": repetition}
 
 
-def _one(study: SelectionStudy, name: str, n: int, repetition: int) -> list[dict[str, Any]]:
-    """Search one data set by every combination; seeded by its own coordinates."""
-    key = [study.seed, sum(name.encode()), n, repetition]
-    ground = (
-        _simulated(study, name, n, np.random.default_rng(key))
-        if n
-        else _split(study, name, np.random.default_rng(key))
-    )
+def cell(settings: SelectionSettings, at: Coordinates) -> Tables:
+    """Search one data set by every combination."""
+    rng = stream(settings.seed, at)
+    if at["data"] in _SIMULATIONS:
+        ground = _simulated(settings, at["data"], at["n"], rng)
+    else:
+        ground = _split(settings, at["data"], rng)
     base = TailoredPosterior(ground.x, ground.y, threads=1)
     standard = base.coefficients(find_modes(base).theta)[:, 0]
     training = Training(ground.x, ground.y)
     rows = []
-    for design, repeats, rule in product(study.designs, study.cv_repeats, study.rules):
-        settings = Settings(
+    for design, repeats, rule in product(settings.designs, settings.cv_repeats, settings.rules):
+        how = Settings(
             selection=rule,
             design=check_design(design),
-            rounds=max(study.rounds),
+            rounds=max(settings.rounds),
             cv_repeats=repeats,
             threads=1,
         )
         # The same folds for every rule: only the choice differs.
-        reference = stage_1(training, settings, np.random.default_rng([*key, 1]), base)
+        reference = stage_1(training, how, stream(settings.seed, {**at, "for": "reference"}), base)
         searches, _ = search_discounts(
             training,
             reference,
             ground.thresholds,
-            settings,
-            np.random.default_rng([*key, 2]),
+            how,
+            stream(settings.seed, {**at, "for": "folds"}),
             held_out=lambda problems, folds: held_out_by_posterior(base, problems, folds),
             n_coefficients=base.n_coefficients,
             progress=lambda step: None,
         )
         # Fewer rounds would have seen the same first tables.
         shorter = [
-            (rounds, search.limited(rounds)) for search in searches for rounds in study.rounds
+            (rounds, search.limited(rounds)) for search in searches for rounds in settings.rounds
         ]
-        weights = [tailored_weights(training, reference, settings, s) for _, s in shorter]
+        weights = [tailored_weights(training, reference, how, s) for _, s in shorter]
         posterior = base.reweighted(np.stack(weights, axis=1))
         beta = posterior.coefficients(find_modes(posterior).theta)
         for column, (rounds, search) in enumerate(shorter):
@@ -164,10 +180,8 @@ def _one(study: SelectionStudy, name: str, n: int, repetition: int) -> list[dict
             gain = ground.judge(beta[:, column], t) - ground.judge(standard, t)
             rows.append(
                 {
-                    "data": name,
-                    "n": n or len(ground.y),
+                    "n": len(ground.y),
                     "threshold": t,
-                    "repetition": repetition,
                     "rule": rule,
                     "design": design,
                     "rounds": rounds,
@@ -177,15 +191,7 @@ def _one(study: SelectionStudy, name: str, n: int, repetition: int) -> list[dict
                     "gain": 1000 * gain,
                 }
             )
-    return rows
-
-
-def run(study: SelectionStudy, n_jobs: int | None = None) -> pd.DataFrame:
-    """Return one row a data set, threshold and combination: the gain per 1000."""
-    import pandas as pd
-
-    found = Parallel(n_jobs=n_jobs)(delayed(_one)(study, *cell) for cell in _cells(study))
-    return pd.DataFrame([row for rows in found for row in rows])
+    return {"gain": rows}
 
 
 _COMBINATION = ["rule", "design", "rounds", "cv_repeats"]
@@ -222,44 +228,67 @@ def summarise(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows).sort_values("gain", ascending=False, ignore_index=True)
 
 
-def page(study: SelectionStudy, table: pd.DataFrame, frame: pd.DataFrame, seconds: float) -> str:
-    """Return the study's page."""
-    numbers = ("gain", "gain (simulated)", "gain (real)", "worst")
-    shown = table.copy()
-    for column in numbers:
-        shown[column] = shown[column].map("{:+.2f}".format)
-    for column in ("clear harm", "clear harm (real)"):
-        shown[column] = shown[column].map("{:.0%}".format)
-    return "\n".join(
-        [
-            "# Which rule chooses the discount",
-            "",
-            "Gain in net benefit over standard Bayes at the threshold, per 1000 patients, by rule,",
-            "design, refinement rounds and repeats of the 5-fold cross-validation. Simulations are",
-            "judged by their exact net benefit, real data on held-out thirds.",
-            "",
-            f"- Simulated: {', '.join(_SIMULATIONS)}; n = {', '.join(map(str, study.sizes))};",
-            f"  t = {', '.join(map(str, study.thresholds))}.",
-            "- Real: wisconsin, rotterdam, gbsg;",
-            f"  t = {', '.join(map(str, study.real_thresholds))}.",
-            f"- {study.repetitions} repetitions; a cell is one data set, size and threshold:",
-            f"  {frame.groupby(['data', 'n', 'threshold']).ngroups} cells. *Clear harm*: a cell's",
-            "  mean gain is more than two standard errors below zero. Simulated and real cells",
-            "  count alike.",
-            f"- Seed {study.seed}; {seconds:.0f} s.",
-            "",
-            _markdown(shown),
-            "",
-            "## By data set, rounds = 0, crossfit",
-            "",
-            _markdown(_by_data(frame)),
-            "",
-        ]
+def about(results: Results) -> str:
+    """Say what was done."""
+    settings = results.settings
+    frame = results["gain"]
+    return (
+        "Gain in net benefit over standard Bayes at the threshold, per 1000 patients, by rule, "
+        "design of stage 1, refinement rounds and repeats of the 5-fold cross-validation. The "
+        'paper\'s procedure is "max", "split", 0 rounds, 1 repeat. Simulations are judged by '
+        "their exact net benefit, real data on the rows held out.\n\n"
+        f"- Simulated: {'; '.join(_SIMULATIONS)}; n = {', '.join(map(str, settings.n))}; "
+        f"t = {', '.join(map(str, settings.thresholds))}.\n"
+        f"- Real: {', '.join(_REAL)}; t = {', '.join(map(str, settings.real_thresholds))}; "
+        f"{settings.test_share:.0%} held out.\n"
+        f"- {settings.repetitions} repetitions; a cell is one data set, size and threshold: "
+        f"{frame.groupby(['data', 'n', 'threshold']).ngroups} cells. *Clear harm*: a cell's mean "
+        "gain is more than two standard errors below zero. Simulated and real cells count alike."
     )
 
 
-def _by_data(frame: pd.DataFrame) -> pd.DataFrame:
-    part = frame[(frame["rounds"] == 0) & (frame["design"] == "crossfit")]
+def claims(results: Results) -> Iterator[Claim]:
+    """Give what the paper says of its procedure."""
+    frame = results["gain"]
+    paper = frame[
+        (frame["rule"] == "max")
+        & (frame["design"] == "split")
+        & (frame["rounds"] == 0)
+        & (frame["cv_repeats"] == 1)
+    ]
+    if not len(paper):
+        return
+    (row,) = summarise(paper).to_dict("records")
+    yield Claim(
+        "abstract",
+        "Tailoring improves predictive performance over standard methods.",
+        f"By the paper's procedure: {row['gain (simulated)']:+.2f} per 1000 on simulated data and "
+        f"{row['gain (real)']:+.2f} on real data; clear harm in {row['clear harm']:.0%} of the "
+        f"cells.",
+        bool(row["gain (simulated)"] > 0 and row["gain (real)"] > 0),
+    )
+
+
+def exhibits(results: Results) -> Iterator[Exhibit]:
+    """Give the table of all combinations, and gains by data set."""
+    frame = results["gain"]
+    table = summarise(frame)
+    for column in ("gain", "gain (simulated)", "gain (real)", "worst"):
+        table[column] = table[column].map("{:+.2f}".format)
+    for column in ("clear harm", "clear harm (real)"):
+        table[column] = table[column].map("{:.0%}".format)
+    yield Exhibit("combinations", "Best first.", table)
+    yield Exhibit(
+        "by-data-set",
+        f"Mean gain with {min(results.settings.rounds)} rounds, {results.settings.designs[0]}.",
+        _by_data(results),
+    )
+
+
+def _by_data(results: Results) -> pd.DataFrame:
+    frame, settings = results["gain"], results.settings
+    rounds, design = min(settings.rounds), settings.designs[0]
+    part = frame[(frame["rounds"] == rounds) & (frame["design"] == design)]
     wide = part.pivot_table(
         index=["data", "n", "threshold"], columns=["rule", "cv_repeats"], values="gain"
     )
@@ -267,30 +296,13 @@ def _by_data(frame: pd.DataFrame) -> pd.DataFrame:
     return wide.map("{:+.2f}".format).reset_index()
 
 
-def _markdown(table: pd.DataFrame) -> str:
-    lines = ["| " + " | ".join(map(str, table.columns)) + " |"]
-    lines.append("|" + " --- |" * len(table.columns))
-    lines += ["| " + " | ".join(map(str, row)) + " |" for row in table.itertuples(index=False)]
-    return "\n".join(lines)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the study and write its page and its rows."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("docs/studies"))
-    parser.add_argument("--repetitions", type=int, default=SelectionStudy.repetitions)
-    parser.add_argument("--n-jobs", type=int, default=-1)
-    given = parser.parse_args(arguments)
-    study = SelectionStudy(repetitions=given.repetitions)
-    started = time.perf_counter()
-    frame = run(study, given.n_jobs)
-    table = summarise(frame)
-    given.out.mkdir(parents=True, exist_ok=True)
-    text = page(study, table, frame, time.perf_counter() - started)
-    (given.out / "selection.md").write_text(text, encoding="utf-8")
-    table.to_csv(given.out / "selection.csv", index=False)
-    print(text)
-
-
-if __name__ == "__main__":
-    main()
+STUDY = Study(
+    name="selection",
+    title="Which rule chooses the discount",
+    settings=SelectionSettings,
+    cells=cells,
+    cell=cell,
+    claims=claims,
+    exhibits=exhibits,
+    about=about,
+)
