@@ -284,7 +284,9 @@ def refuse_missing(table: Table, counts: Mapping[str, int], rows: int, advice: s
     most = sorted(missing, key=missing.__getitem__, reverse=True)
     told = ", ".join(f"{name} {missing[name]}" for name in most[:12])
     rest = f" and {len(most) - 12} more columns" if len(most) > 12 else ""
-    raise TableError(f"{table.path} misses values in some of its {rows} rows: {told}{rest}\n{advice}")
+    raise TableError(
+        f"{table.path} misses values in some of its {rows} rows: {told}{rest}\n{advice}"
+    )
 
 
 # --- The rows: a second pass --------------------------------------------------------------------
