@@ -13,4 +13,5 @@ CASES = (
     "bootstrap",
     "parquet",
     "threads",
+    "command_line",
 )
