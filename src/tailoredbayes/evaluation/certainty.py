@@ -73,9 +73,12 @@ def uncertain_shares(
             f"the family has no model for the threshold {missing[0]:g}, only for "
             f"{', '.join(f'{key:g}' for key in family)}"
         )
-    return np.concatenate(
-        [_shares(own[round(one, 9)], X, np.array([one]), level, weight) for one in t.tolist()]
-    )
+    shares = []
+    for one in t.tolist():
+        fitted = own[round(one, 9)]
+        certainty, risk = fitted.decision_certainty(X), fitted.risk(X)
+        shares.append(weight @ (np.where(risk >= one, certainty, 1 - certainty) < level))
+    return np.array(shares) / weight.sum()
 
 
 def _shares(

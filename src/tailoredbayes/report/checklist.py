@@ -70,7 +70,7 @@ def checklist(supplied: Collection[str]) -> list[tuple[str, str, str, str]]:
     >>> checklist([])[21]
     ('22', 'The full model', 'model', 'filled here')
     >>> checklist([])[16][3], checklist(["ethics"])[16][3]
-    ('needs the author', "supplied by the author")
+    ('needs the author', 'supplied by the author')
     """
     return [
         (item, subject, section, _status(section, facts, supplied))

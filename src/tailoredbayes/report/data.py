@@ -89,7 +89,7 @@ def columns_table(subject: Subject, train: Sample | None) -> Table | None:
         return None
     left = len(rows) - _MOST_COLUMNS
     note = f"{left} more predictors are not shown." if left > 0 else ""
-    return Table("Predictors", head, tuple(rows[:_MOST_COLUMNS]), note)
+    return Table("Predictors", head, tuple(rows[:_MOST_COLUMNS]), note, prose=True)
 
 
 def _values(column: Mapping[str, Any]) -> str:

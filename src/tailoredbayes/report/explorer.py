@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,14 @@ from markupsafe import Markup
 from tailoredbayes.plots.style import styles
 from tailoredbayes.report.evidence import Evidence
 from tailoredbayes.report.subject import Subject
-from tailoredbayes.report.tables import Table, number, per_1000, percent, threshold_text
+from tailoredbayes.report.tables import (
+    Table,
+    accepted_text,
+    number,
+    per_1000,
+    percent,
+    threshold_text,
+)
 
 __all__ = ["Explorer", "explorer", "javascript", "script_json"]
 
@@ -67,14 +75,14 @@ def explorer(subject: Subject, found: Evidence) -> Explorer | None:
                 per_1000(fp[m, i]),
                 per_1000(curve.prevalence - tp[m, i]),
                 per_1000(curve.net_benefit[m, i]),
-                number(1)(10 * avoided[m, i]),
+                "–" if models[m] == "treat none" else number(1)(10 * avoided[m, i]),
             )
             for m in range(len(models))
         )
         for i in range(len(curve.thresholds))
     )
     thresholds = tuple(map(threshold_text, curve.thresholds.tolist()))
-    accepted = tuple(number(1)((1 - t) / t) for t in curve.thresholds.tolist())
+    accepted = tuple(map(accepted_text, curve.thresholds.tolist()))
     shares = found.uncertain
     uncertain = (
         ("not supplied",) * len(thresholds)
@@ -152,7 +160,7 @@ def _chart(found: Evidence, models: tuple[str, ...], start: float) -> dict[str, 
     legend = alt.Legend(title=None, orient="top", columns=2, symbolType="stroke")
     color = alt.Color("model:N", scale=colors, legend=legend)
     y = alt.Y("nb:Q", title="Net true positives per 1000", scale=nb)
-    dash = alt.StrokeDash("model:N", scale=dashes, legend=None)
+    dash = alt.StrokeDash("model:N", scale=dashes, legend=legend)
     tips = [
         alt.Tooltip("model:N", title="policy"),
         alt.Tooltip("t:Q", title="threshold", format=".3~p"),
@@ -175,7 +183,9 @@ def _chart(found: Evidence, models: tuple[str, ...], start: float) -> dict[str, 
         height=260,
         name="explorer",
         description="Net benefit of each policy by threshold, a mark at the threshold chosen.",
-    ).configure(font="inherit", background="transparent")
+    ).configure(background="transparent")
+    whole = whole.configure_axis(labelFontSize=12, titleFontSize=12, titleFontWeight="normal")
+    whole = whole.configure_legend(labelFontSize=12)
     return dict(whole.to_dict())
 
 
@@ -183,6 +193,7 @@ def _dashes(look: Any) -> list[float]:
     return [1, 0] if look.linestyle == "-" else [2 * length for length in look.linestyle[1]]
 
 
+@cache
 def javascript() -> Markup:
     """Return Vega, Vega-Lite and Vega-Embed as one script, from the installed package."""
     import altair as alt

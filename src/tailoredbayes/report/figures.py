@@ -37,6 +37,8 @@ class Figure:
     caption: str
     picture: Markup
     table: Table | None = None
+    wide: bool = False
+    """Whether it takes the whole width of the page."""
 
 
 def figure(
@@ -47,6 +49,7 @@ def figure(
     table: Table | None = None,
     *,
     mathematics: bool = False,
+    wide: bool = False,
 ) -> Figure:
     """Draw a figure; ``key`` names it, and all that is inside, within the page.
 
@@ -56,7 +59,7 @@ def figure(
         drawn = draw()
         text = svg(drawn)
         _close(drawn)
-    return Figure(key, title, caption, inline_svg(text, key, title, caption), table)
+    return Figure(key, title, caption, inline_svg(text, key, title, caption), table, wide)
 
 
 @contextmanager

@@ -104,11 +104,11 @@ def _settings(subject: Subject) -> Table:
         if fit.search.choice is not None
         else "given"
     )
-    facts = ", ".join(f"{name} {value:.3g}" for name, value in draws.facts.items()) or "none"
+    facts = ", ".join(f"{name} {value:.6g}" for name, value in draws.facts.items()) or "none"
     rows: list[tuple[str, Any]] = [
         ("Likelihood", "logistic, each patient's term multiplied by a weight"),
         ("Weights", f"exp(−λ h), h the {model.distance} distance of the reference risk to the "
-         f"threshold, up to {model.epsilon:g} counted as 0"),
+         "threshold" + (f", up to {model.epsilon:g} counted as 0" if model.epsilon else "")),
         ("Class imbalance", "not corrected"),
         ("Reference risk", source),
         ("Prior of every coefficient", model.prior or Normal()),
@@ -215,6 +215,7 @@ def _search_figures(known: Prospects | None) -> Iterator[Figure]:
                 },
             ),
             mathematics=True,
+            wide=True,
         )
     yield figure(
         "f-effective",
@@ -281,6 +282,7 @@ def _posterior_figures(subject: Subject) -> Iterator[Figure]:
                 },
                 most=_MOST_ROWS,
             ),
+            wide=True,
         )
     found = posterior_intervals(posteriors, names=names)
     yield figure(

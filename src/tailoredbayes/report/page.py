@@ -31,7 +31,22 @@ from tailoredbayes.report.tables import Table, pairs, threshold_text
 from tailoredbayes.report.words import LABELS, limitations, summary, threshold_meaning
 from tailoredbayes.storage import provenance
 
-__all__ = ["report_html", "write_report"]
+__all__ = ["SECTIONS", "report_html", "write_report"]
+
+SECTIONS = {
+    "summary": "What changes for your patients",
+    "purpose": "Purpose and threshold",
+    "explorer": "Other thresholds",
+    "performance": "Performance",
+    "patients": "Uncertain decisions",
+    "findings": "Findings",
+    "limitations": "Limitations",
+    "data": "Data",
+    "model": "The model in full",
+    "reproducibility": "Reproducibility",
+    "checklist": "Appendix: reporting checklist",
+}
+"""The sections in order: their ids and headings."""
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "matplotlib", "altair", "vl-convert-python")
 
@@ -119,6 +134,7 @@ def report_html(
         curves = [found for found in evidence if len(found.curve.thresholds) > 1]
         rows = [found for found in evidence if found.patients is not None]
         context = {
+            "sections": SECTIONS,
             "title": title or _title(subject),
             "subject": subject,
             "target": threshold_text(subject.threshold),
@@ -132,7 +148,9 @@ def report_html(
             "samples": samples_table(subject, evidence, train, test),
             "columns": columns_table(subject, train),
             "explorer": explorer(subject, curves[0]) if curves else None,
-            "performance": [performance(subject, found) for found in evidence],
+            "performance": [
+                performance(subject, found, brief=found is not main) for found in evidence
+            ],
             "model": model_part(subject, 0 if test is None else test.rows),
             "decisions": decisions(subject, rows[0]) if rows else None,
             "findings": _findings(subject),
@@ -168,7 +186,9 @@ def _digest(script: str) -> str:
 
 
 def _title(subject: Subject) -> str:
-    return f"Deciding by the risk of {subject.outcome}: at {threshold_text(subject.threshold)}"
+    return (
+        f"Predicting {subject.outcome}, to decide at a risk of {threshold_text(subject.threshold)}"
+    )
 
 
 def _checked_facts(facts: Mapping[str, str] | None) -> dict[str, str]:

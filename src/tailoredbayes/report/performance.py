@@ -42,8 +42,8 @@ class Performance:
     """What could not be worked out, and why."""
 
 
-def performance(subject: Subject, found: Evidence) -> Performance:
-    """Return the figures and tables of one kind of rows."""
+def performance(subject: Subject, found: Evidence, *, brief: bool = False) -> Performance:
+    """Return the figures and tables of one kind of rows; ``brief`` draws the main curve alone."""
     return Performance(
         label=found.label,
         rows=found.rows,
@@ -52,7 +52,7 @@ def performance(subject: Subject, found: Evidence) -> Performance:
         difference=_difference(found),
         discrimination=_discrimination(found),
         calibration=_calibration(found),
-        figures=tuple(_figures(subject, found)),
+        figures=tuple(_figures(subject, found, brief)),
         absent=tuple(_absent(subject, found)),
     )
 
@@ -74,7 +74,7 @@ def _at_threshold(subject: Subject, found: Evidence) -> Table:
                 per_1000(fp),
                 per_1000(curve.prevalence - tp),
                 interval(value, low, high, per_1000),
-                number(1)(10 * curve.interventions_avoided[m, place]),
+                "–" if name == "none" else number(1)(10 * curve.interventions_avoided[m, place]),
                 p,
             )
         )
@@ -105,13 +105,15 @@ def _difference(found: Evidence) -> Table | None:
     record, better = found.difference, found.better
     if record is None:
         return None
+    # Where both treat the same patients there is nothing to be sure of.
+    differ = record.standard_error[0] > 0
     rows = tuple(
         (
             threshold_text(t),
             interval(record.difference[0, i], record.low[0, i], record.high[0, i], per_1000),
             per_1000(record.standard_error[0, i]),
-            "–" if better is None else _probability(better.p_better[i]),
-            "–" if better is None else per_1000(better.expected_loss[i]),
+            "–" if better is None or not differ[i] else _probability(better.p_better[i]),
+            "–" if better is None or not differ[i] else per_1000(better.expected_loss[i]),
         )
         for i, t in enumerate(record.thresholds.tolist())
     )
@@ -127,7 +129,15 @@ def _difference(found: Evidence) -> Table | None:
         f"Net benefit of the {record.models[0]} less that of {record.against}, per 1000 patients "
         f"({found.label})"
     )
-    return Table(caption, head, rows)
+    note = (
+        "Expected loss: what choosing the "
+        f"{record.models[0]} loses on average, counting no loss where it is better."
+        if better is not None
+        else "P(better) needs the patients' covariates."
+    )
+    if not differ.all():
+        note += " Where the standard error is 0 both treat the same patients."
+    return Table(caption, head, rows, note)
 
 
 _SCORES = {
@@ -142,18 +152,16 @@ def _discrimination(found: Evidence) -> Table | None:
     if record is None:
         return None
     write = number(4)
-    rows = [
-        (name, _SCORES[score], interval(one.value, one.low, one.high, write))
-        for name, scores in record.scores.items()
-        for score, one in scores.items()
-    ]
-    rows += [
-        (f"{one} less {other}", _SCORES[score], interval(d.value, d.low, d.high, write))
-        for (one, other), scores in record.differences.items()
-        for score, d in scores.items()
-    ]
-    head = ("Model", "Score", f"Value ({100 * record.prob:g}% interval)")
-    return Table(f"Discrimination and overall accuracy ({found.label})", head, tuple(rows))
+    columns = {**record.scores}
+    columns |= {f"{one} less {other}": d for (one, other), d in record.differences.items()}
+    rows = tuple(
+        (name, *(interval(s[key].value, s[key].low, s[key].high, write) for s in columns.values()))
+        for key, name in _SCORES.items()
+    )
+    caption = (
+        f"Discrimination and overall accuracy, {100 * record.prob:g}% intervals ({found.label})"
+    )
+    return Table(caption, ("Score", *columns), rows)
 
 
 def _calibration(found: Evidence) -> Table | None:
@@ -161,12 +169,17 @@ def _calibration(found: Evidence) -> Table | None:
     if record is None:
         return None
     write = number(3)
-    rows = tuple(
-        (row.model, row.label, interval(row.value, row.low, row.high, write))
-        for row in record.to_frame().itertuples()
+    frame = record.to_frame()
+    frame["shown"] = [interval(r.value, r.low, r.high, write) for r in frame.itertuples()]
+    rows = []
+    for _, of_one in frame.groupby("statistic", sort=False):
+        values = dict(zip(of_one["model"], of_one["shown"], strict=True))
+        rows.append((of_one["label"].iloc[0], *(values[name] for name in record.models)))
+    caption = (
+        f"Calibration, overall and near the threshold, {100 * record.prob:g}% intervals "
+        f"({found.label})"
     )
-    head = ("Model", "Measure", f"Value ({100 * record.prob:g}% interval)")
-    return Table(f"Calibration, overall and near the threshold ({found.label})", head, rows)
+    return Table(caption, ("Measure", *record.models), tuple(rows))
 
 
 def _absent(subject: Subject, found: Evidence) -> Iterator[str]:
@@ -184,7 +197,7 @@ def _absent(subject: Subject, found: Evidence) -> Iterator[str]:
 # --- Figures ----------------------------------------------------------------------------------
 
 
-def _figures(subject: Subject, found: Evidence) -> Iterator[Figure]:
+def _figures(subject: Subject, found: Evidence, brief: bool) -> Iterator[Figure]:
     key, label = f"f-{found.label}", found.label
     curve = found.curve
     if len(curve.thresholds) > 1:
@@ -195,6 +208,8 @@ def _figures(subject: Subject, found: Evidence) -> Iterator[Figure]:
             _curve_words(subject, found),
             _curve_table(found),
         )
+    if brief:
+        return
     if found.difference is not None and len(curve.thresholds) > 1:
         difference = found.difference
         yield figure(
@@ -215,7 +230,7 @@ def _figures(subject: Subject, found: Evidence) -> Iterator[Figure]:
             "treating no one.",
             frame_table(
                 bayesian.to_frame().query("model not in ('all', 'none')"),
-                "P(useful) by threshold",
+                f"P(useful) by threshold ({label})",
                 {
                     "model": ("Model", text),
                     "threshold": ("Threshold", threshold_text),
@@ -247,7 +262,7 @@ def _curve_table(found: Evidence) -> Table:
     frame = frame[~frame["model"].isin(["none"])].replace({"model": _NAMES})
     return frame_table(
         frame,
-        "Net benefit by threshold, per 1000 patients",
+        f"Net benefit by threshold, per 1000 patients ({found.label})",
         {
             "model": ("Policy", text),
             "threshold": ("Threshold", threshold_text),
@@ -271,7 +286,7 @@ def _calibration_figures(key: str, found: Evidence) -> Iterator[Figure]:
         "risks are right; above it they are too low. The dotted line is the threshold.",
         frame_table(
             curves,
-            "Points of the curve, one of ten",
+            f"Points of the curve, one of ten ({found.label})",
             {
                 "model": ("Model", text),
                 "risk": ("Predicted risk", percent),
@@ -291,7 +306,7 @@ def _calibration_figures(key: str, found: Evidence) -> Iterator[Figure]:
         "the better the model tells them from each other.",
         frame_table(
             counts,
-            "Patients by predicted risk",
+            f"Patients by predicted risk ({found.label})",
             {
                 "model": ("Model", text),
                 "risk_low": ("Risk from", percent),

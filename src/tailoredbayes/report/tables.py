@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Table",
+    "accepted_text",
     "frame_table",
     "interval",
     "number",
@@ -36,6 +37,8 @@ class Table:
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
+    prose: bool = False
+    """Whether cells hold sentences, which may be broken into lines."""
 
 
 def frame_table(
@@ -106,6 +109,15 @@ def percent(value: Any) -> str:
     return f"{number(1)(100 * value)}%" if _finite(value) else _NOT
 
 
+def accepted_text(t: float) -> str:
+    """Write how many unnecessary treatments a threshold accepts for one that is needed.
+
+    >>> accepted_text(0.2), accepted_text(0.15), accepted_text(0.8)
+    ('4', '5.67', '0.25')
+    """
+    return f"{(1 - t) / t:.3g}"
+
+
 def threshold_text(t: float) -> str:
     """Write a threshold in per cent, as exactly as it is.
 
@@ -128,4 +140,5 @@ def interval(value: float, low: float, high: float, write: Writer) -> str:
 
 def pairs(caption: str, head: Sequence[str], rows: Iterable[tuple[str, Any]]) -> Table:
     """Return a table of two columns, a name and what belongs to it."""
-    return Table(caption, tuple(head), tuple((name, str(value)) for name, value in rows))
+    written = tuple((name, str(value)) for name, value in rows)
+    return Table(caption, tuple(head), written, prose=True)

@@ -13,7 +13,7 @@ from tailoredbayes.evaluation.words import (
 )
 from tailoredbayes.report.evidence import LEVEL, Evidence
 from tailoredbayes.report.subject import STANDARD, Subject
-from tailoredbayes.report.tables import number, threshold_text
+from tailoredbayes.report.tables import accepted_text, number, threshold_text
 
 __all__ = ["LABELS", "limitations", "summary", "threshold_meaning"]
 
@@ -42,7 +42,7 @@ treatment is for patients who are very likely to need it.
     """
     ratio = (1 - t) / t
     if ratio >= 1:
-        few = f"{ratio:.3g}"
+        few = accepted_text(t)
         many = "treatment" if few == "1" else "treatments"
         verb = "is" if few == "1" else "are"
         return (
@@ -106,6 +106,12 @@ def summary(subject: Subject, found: Evidence) -> list[str]:
 
 def _compared(subject: Subject, found: Evidence) -> Iterator[str]:
     if found.difference is None:
+        return
+    if not subject.is_tailored:
+        yield (
+            f"At {threshold_text(subject.threshold)} no tailoring was chosen: the model is "
+            f"{STANDARD} there, and nothing is gained or lost against it."
+        )
         return
     place = found.place(subject.threshold)
     record = found.difference
@@ -216,10 +222,14 @@ def _has(model: object, code: str) -> bool:
 def _of_the_curve(subject: Subject, found: Evidence) -> Iterator[str]:
     place = found.place(subject.threshold)
     record = found.difference
-    if record is not None and record.low[0, place] <= 0 <= record.high[0, place]:
+    if (
+        subject.is_tailored
+        and record is not None
+        and record.low[0, place] <= 0 <= record.high[0, place]
+    ):
         yield (
-            f"At {threshold_text(subject.threshold)} the difference to {STANDARD} "
-            f"({found.label}) is within its sampling error: either may be the better model."
+            f"At {threshold_text(subject.threshold)} the interval of the difference to {STANDARD} "
+            f"({found.label}) holds 0: either may be the better model."
         )
     curve = found.curve
     own = curve.net_benefit[curve.models.index(subject.name)]
