@@ -44,7 +44,7 @@ bench: .venv/ready
 	$(RUN) benchmarks/run.py
 
 studies: .venv/ready
-	$(RUN) -m tailoredbayes.studies.command run all --out docs/studies
+	$(RUN) -m tailoredbayes study run all --out docs/studies
 
 docs: .venv/docs-ready
 	$(RUN) -m sphinx -b html -W --keep-going -n -q -j auto docs docs/_build/html

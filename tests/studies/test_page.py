@@ -46,7 +46,7 @@ def test_figures_lie_beside_the_page_with_their_numbers(page, results):
 def test_the_page_says_how_it_was_run(page):
     text = page.read_text()
     assert "`tailoredbayes study run coin`: 8 cells in" in text
-    assert "(processes, 1 at a time)" in text
+    assert "(processes, 1 at a time; 0 s of processor time in all)" in text
     assert "| `--n` | 10, 100 |" in text
     assert "numpy 2" in text
 

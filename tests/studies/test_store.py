@@ -40,6 +40,8 @@ def test_the_run_is_kept_beside_the_cells(tmp_path):
     fill(tmp_path)
     (run,) = read_results(tmp_path / "coin.sqlite", coin.STUDY).runs
     assert (run.seconds, run.cells, run.versions) == (3.0, 3, {"numpy": "2"})
+    found = read_results(tmp_path / "coin.sqlite", coin.STUDY)
+    assert found.processor_seconds == pytest.approx(0.3)
 
 
 def test_a_cell_is_kept_once(tmp_path):

@@ -238,7 +238,3 @@ class _Told:
         if isinstance(error, StudyError | ValueError | TypeError):
             print(f"error: {error}", file=sys.stderr)
             raise typer.Exit(1 if isinstance(error, StudyError) else 2)
-
-
-if __name__ == "__main__":
-    app(prog_name="tailoredbayes study")

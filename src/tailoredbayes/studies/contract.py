@@ -199,6 +199,7 @@ class Results:
     tables: Mapping[str, pd.DataFrame]
     runs: Sequence[Run]
     cells: int
+    processor_seconds: float = 0.0
     missing: int = 0
 
     def __getitem__(self, name: str) -> pd.DataFrame:

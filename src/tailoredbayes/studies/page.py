@@ -204,7 +204,8 @@ def _run(study: Study, results: Results) -> str:
     return "\n".join(
         [
             f"`tailoredbayes study run {study.name}`: {results.cells} cells in "
-            f"{results.seconds:.0f} s ({'; '.join(how)}), {started}; {', '.join(versions)}.",
+            f"{results.seconds:.0f} s ({'; '.join(how)}; {results.processor_seconds:.0f} s of "
+            f"processor time in all), {started}; {', '.join(versions)}.",
             "",
             "| flag | value |",
             "| --- | --- |",

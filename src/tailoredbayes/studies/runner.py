@@ -90,8 +90,8 @@ def run_study(
                 told = stack.enter_context(_progress(study.name, len(missing), verbose, log))
                 store.begin_run(Run(_now(), 0.0, 0, crew.workers, backend, _versions()))
                 work = partial(_work, study.cell, settings)
-                for at, tables, seconds in stack.enter_context(_closing(crew.run(work, missing))):
-                    store.add(at, tables, seconds, time.perf_counter() - began)
+                for at, tables, took in stack.enter_context(_closing(crew.run(work, missing))):
+                    store.add(at, tables, took, time.perf_counter() - began)
                     told()
         return store.results()
 
@@ -109,6 +109,7 @@ def results_path(study: Study, folder: str | Path) -> Path:
 # --- Who does the work ------------------------------------------------------------------------
 
 Found: TypeAlias = tuple[Coordinates, Columns, float]
+"""A cell's coordinates, its tables and the seconds of processor time it took."""
 Work: TypeAlias = Callable[[Coordinates], Found]
 
 
@@ -184,8 +185,8 @@ def _dask_client(n_jobs: int, scheduler: str | None) -> Iterator[Any]:
 
 
 def _work(cell: Callable[[Any, Coordinates], Any], settings: Any, at: Coordinates) -> Found:
-    """Run one cell: what a worker does."""
-    began = time.perf_counter()
+    """Run one cell, and say what processor time it took: what a worker does."""
+    began = time.process_time()
     try:
         tables = cell(settings, at)
     except Exception as error:
@@ -195,7 +196,7 @@ def _work(cell: Callable[[Any, Coordinates], Any], settings: Any, at: Coordinate
             "before it are kept"
         ) from error
     columns = {name: _columns(rows) for name, rows in tables.items()}
-    return at, columns, time.perf_counter() - began
+    return at, columns, time.process_time() - began
 
 
 def _columns(rows: Any) -> dict[str, list[Any]]:

@@ -155,7 +155,7 @@ class Store:
             self._run = int(cursor.lastrowid or 0)
 
     def add(self, at: Coordinates, tables: Columns, seconds: float, so_far: float) -> None:
-        """Keep one cell; ``so_far`` is the wall time of the run."""
+        """Keep one cell: its processor time ``seconds``; ``so_far`` is the run's wall time."""
         with _told(self.path), self._transaction():
             self._db.execute(
                 "INSERT INTO cell VALUES (?, ?, ?, ?)",
@@ -216,7 +216,8 @@ def _results(db: sqlite3.Connection, study: Study, settings: Any) -> Results:
         if key in kept
     ]
     missing = len(wanted) - len(there)
-    return Results(study.name, settings, _frames(there), runs, len(there), missing)
+    (processor,) = db.execute("SELECT TOTAL(seconds) FROM cell").fetchone()
+    return Results(study.name, settings, _frames(there), runs, len(there), processor, missing)
 
 
 @contextmanager
