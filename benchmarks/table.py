@@ -9,7 +9,7 @@ from typing import Any
 
 from cases import CASES
 
-__all__ = ["read", "write_table"]
+__all__ = ["number", "read", "write_table"]
 
 # Cores busy elsewhere, on average, up to which a machine passes for quiet.
 _QUIET = 0.1
@@ -42,13 +42,13 @@ def _claims(results: Iterable[dict[str, Any]]) -> list[str]:
     for result in results:
         for claim in result["claims"]:
             judged = claim["bar"] is not None and not result["quick"]
-            bar = f"{claim['sense']} {_number(claim['bar'])}{claim['unit']}" if judged else ""
+            bar = f"{claim['sense']} {number(claim['bar'])}{claim['unit']}" if judged else ""
             median = claim["by_median"]
             rows.append(
                 {
                     "what": claim["what"],
-                    "measured": f"{_number(claim['value'])}{claim['unit']}",
-                    "by medians": "" if median is None else f"{_number(median)}{claim['unit']}",
+                    "measured": f"{number(claim['value'])}{claim['unit']}",
+                    "by medians": "" if median is None else f"{number(median)}{claim['unit']}",
                     "bar": bar,
                     "met": "" if claim["met"] is None else "yes" if claim["met"] else "**no**",
                 }
@@ -69,7 +69,7 @@ def _machines(results: Iterable[dict[str, Any]]) -> list[str]:
 
 def _disturbed(results: Iterable[dict[str, Any]]) -> list[str]:
     named = [
-        f"`{result['name']}` {_number(result['cores_busy_elsewhere'])}"
+        f"`{result['name']}` {number(result['cores_busy_elsewhere'])}"
         for result in results
         if (result["cores_busy_elsewhere"] or 0) > _QUIET
     ]
@@ -86,11 +86,11 @@ def _lines(rows: list[dict[str, Any]]) -> list[str]:
     lines = [" | ".join(columns), " | ".join("---:" if r else "---" for r in right)]
     for row in rows:
         values = (row[column] for column in columns)
-        lines.append(" | ".join(v if isinstance(v, str) else _number(v) for v in values))
+        lines.append(" | ".join(v if isinstance(v, str) else number(v) for v in values))
     return [f"| {line} |" for line in lines]
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """Three significant digits, thousands grouped, no exponent for everyday sizes."""
     if isinstance(value, int) or abs(value) >= 1000:
         return f"{value:,.0f}"

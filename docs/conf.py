@@ -1,10 +1,12 @@
 """The documentation site: Markdown, executed as it is built, and docstrings. `make docs` builds it.
 
-Nothing is fetched while it is built or read: mathematics becomes MathML, fonts are the reader's own.
+Nothing is fetched while it is built or read: mathematics is MathML, fonts are the reader's own.
 """
 
-import json
+import logging
+import os
 import re
+import sys
 from pathlib import Path
 
 from docutils.utils.math.latex2mathml import tex2mathml
@@ -13,6 +15,20 @@ import tailoredbayes
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
+
+# Pages run the command line, and a few read the repository's files.
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+os.environ["REPOSITORY"] = str(ROOT)
+os.environ["COLUMNS"] = "100"  # for tables on a terminal
+
+# A notebook's kernel as it is out of the box, and silent about its own doings.
+_ipython = HERE / "_build" / "ipython"
+(_ipython / "profile_default").mkdir(parents=True, exist_ok=True)
+(_ipython / "profile_default" / "ipython_kernel_config.py").write_text(
+    "c = get_config()\nc.IPKernelApp.log_level = 40\n", encoding="utf-8"
+)
+os.environ["IPYTHONDIR"] = str(_ipython)
+logging.getLogger("traitlets").setLevel(logging.WARNING)
 
 project = "tailoredbayes"
 author = "The tailoredbayes developers"
@@ -41,7 +57,7 @@ myst_heading_anchors = 3
 nb_execution_mode = "force"
 nb_execution_in_temp = True
 nb_execution_timeout = 120
-nb_execution_raise_on_error = True
+nb_execution_raise_on_error = False  # all failures are shown; -W makes them errors
 nb_merge_streams = True
 nb_execution_show_tb = True
 
@@ -62,6 +78,12 @@ _KEYS = re.findall(r"^\[(\w+)\]$", _BIBLIOGRAPHY, re.MULTILINE)
 _CITED = re.compile(rf"\[({'|'.join(_KEYS)})(, [^\]]+)?\](?![(\[:])")
 
 
+def _list_studies(app, page, source):
+    """The studies' index is written by their runner: its pages are made its children here."""
+    if page == "studies/README":
+        source[0] += "\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
+
+
 def _cite_in_page(app, page, source):
     """Link [Key] in Markdown; give each entry of the bibliography a target."""
     if page == "bibliography":
@@ -73,9 +95,7 @@ def _cite_in_page(app, page, source):
         outside = re.split(r"(^```.*?^```|`[^`\n]+`)", source[0], flags=re.MULTILINE | re.DOTALL)
         for i in range(0, len(outside), 2):
             outside[i] = _CITED.sub(
-                lambda found: (
-                    f"[\\[{found[1]}{found[2] or ''}\\]](#cited-{found[1].lower()})"
-                ),
+                lambda found: f"[\\[{found[1]}{found[2] or ''}\\]](#cited-{found[1].lower()})",
                 outside[i],
             )
         source[0] = "".join(outside)
@@ -102,9 +122,7 @@ def _find_by_last_name(app, env, node, contnode):
     found = {name for name in domain.objects if name.endswith(f".{target}")}
     if len(found) != 1:
         return None
-    return domain.resolve_xref(
-        env, node["refdoc"], app.builder, "obj", found.pop(), node, contnode
-    )
+    return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", found.pop(), node, contnode)
 
 
 # --- Mathematics ------------------------------------------------------------------------------
@@ -129,20 +147,72 @@ def _skip():
 
 
 # --- Measured figures -------------------------------------------------------------------------
-# What was measured stands in the results' files; pages name it: {{ claim_... }}.
+# What was measured stands in the committed results; pages name it, {{ like_this }}, and type no
+# number themselves.
 
 
-def _claims():
-    found = {}
-    for path in sorted((ROOT / "benchmarks" / "results").glob("*.json")):
-        result = json.loads(path.read_text(encoding="utf-8"))
-        found[result["name"]] = result
+def _benchmarks():
+    """Claims of each benchmark as a list, and all bars in one table."""
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    from readme import bars, claims
+    from table import read
+
+    results = read(ROOT / "benchmarks" / "results")
+    found = {f"claims_{result['name']}": claims(result) for result in results}
+    return {**found, "benchmark_bars": bars(results)}
+
+
+def _section(page, heading=None):
+    """Return what stands under a heading of a study's page, or all of it; "" without either."""
+    path = HERE / "studies" / f"{page}.md"
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    if heading is None:
+        return text
+    found = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    return found[1].strip() if found else ""
+
+
+def _table(text, **wanted):
+    """Return the first table of a text, the rows that hold these values in these columns."""
+    found = re.search(r"(^\|.*(\n|\Z))+", text, re.MULTILINE)
+    if not found:
+        return "*Not run yet.*"
+    head, rule, *rows = found[0].splitlines()
+
+    def cells(row):
+        return [cell.strip() for cell in row.strip("|").split("|")]
+
+    places = {cells(head).index(column): str(value) for column, value in wanted.items()}
+    kept = [row for row in rows if all(cells(row)[at] == value for at, value in places.items())]
+    return "\n".join([head, rule, *kept])
+
+
+def _studies():
+    """Claims of each study beside what was measured, and those that do not hold."""
+    from tailoredbayes.studies.registry import find_studies
+
+    found, disagreements = {}, ["| where | paper | ours |", "| --- | --- | --- |"]
+    for name in find_studies():
+        said = _section(name, "What the paper says")
+        found[f"says_{name}"] = said or f"*Not run yet:* `tailoredbayes study run {name}`."
+        disagreements += [
+            row.removesuffix(" **no** |") for row in said.splitlines() if row.endswith("| **no** |")
+        ]
+    found["disagreements"] = "\n".join(disagreements)
+    found["prospects_table"] = _table(_section("prospects"))
+    combinations = _section("selection", "Combinations")
+    found["selection_table"] = _table(combinations, design="crossfit")
+    found["selection_by_design"] = _table(combinations, rounds=0, cv_repeats=1)
     return found
+
+
+myst_substitutions = {**_benchmarks(), **_studies()}
 
 
 def setup(app):
     """Connect what stands above."""
     app.add_html_math_renderer("mathml", (_inline_math, None), (_block_math, None))
+    app.connect("source-read", _list_studies)
     app.connect("source-read", _cite_in_page)
     app.connect("autodoc-process-docstring", _cite_in_docstring, priority=900)
     app.connect("missing-reference", _find_by_last_name)
