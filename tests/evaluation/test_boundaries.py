@@ -44,7 +44,8 @@ def test_the_line_of_one_draw_is_where_its_risk_is_the_threshold():
     (curve,) = tb.decision_boundaries({"SB": draws(np.tile(beta, (5, 1)))}, 0.3, X1).curves
     risk = expit(beta[0] + np.column_stack([X1, curve.x2[0]]) @ beta[1:])
     assert_allclose(risk, 0.3, rtol=1e-12)
-    assert_allclose([curve.low, curve.high], [curve.x2[0]] * 2, atol=1e-12)
+    assert np.isnan(curve.low).all()  # equal draws are never uncertain
+    assert np.isnan(curve.high).all()
 
 
 def test_a_model_without_intercept_goes_through_the_origin_at_one_half():
@@ -54,16 +55,37 @@ def test_a_model_without_intercept_goes_through_the_origin_at_one_half():
     assert curve.model == "model"
 
 
-def test_the_band_holds_its_share_of_the_draws_and_no_narrower_one_does():
+@pytest.mark.parametrize("mean", [[0, -1, 2], [1, -8, 0.3], [0.5, 0.1, -2]])
+def test_the_band_is_where_the_draws_are_unsure_of_the_decision(mean):
+    """Against a plain count on a grid; the second boundary is steep, b2 of either sign."""
     rng = np.random.default_rng(0)
-    beta = rng.normal([0, -1, 2], 0.1, size=(2000, 3))
+    beta = rng.normal(mean, 0.4, size=(500, 3))
     (curve,) = tb.decision_boundaries({"TB": draws(beta)}, 0.4, X1, prob=0.8).curves
+    x2 = np.linspace(0, 1, 1001)
+    for x1, low, high in zip(X1, curve.low, curve.high, strict=True):
+        points = np.column_stack([np.ones(1001), np.full(1001, x1), x2])
+        certainty = (expit(points @ beta.T) >= 0.4).mean(axis=1)
+        unsure = x2[(certainty > 0.1) & (certainty < 0.9)]
+        if len(unsure):
+            assert_allclose([low, high], [unsure.min(), unsure.max()], atol=0.0011)
+        else:
+            assert not high - low > 0.001
+
+
+def test_a_band_ends_where_the_plane_does():
+    rng = np.random.default_rng(0)
+    beta = rng.normal([0, -1, 2], 0.4, size=(500, 3))
+    found = [
+        tb.decision_boundaries(draws(beta), 0.4, X1, x2_range=ends).curves[0]
+        for ends in ((-50, 50), (0, 0.1))
+    ]
     x2 = (np.log(0.4 / 0.6) - beta[:, :1] - beta[:, 1:2] * X1) / beta[:, 2:]
-    inside = ((x2 >= curve.low) & (x2 <= curve.high)).mean(axis=0)
-    assert_allclose(inside, 0.8, atol=0.001)
-    tails = np.quantile(x2, [0.1, 0.9], axis=0)
-    assert np.all(curve.high - curve.low <= tails[1] - tails[0] + 1e-12)
-    assert_array_equal(curve.x2[0], np.median(x2, axis=0))
+    assert (beta[:, 2] > 0).all()
+    assert_allclose(found[0].low, np.quantile(x2, 0.05, axis=0), atol=0.02)
+    assert_allclose(found[0].high, np.quantile(x2, 0.95, axis=0), atol=0.02)
+    assert_array_equal(found[0].x2[0], np.median(x2, axis=0))
+    assert np.nanmin(found[1].low) >= 0
+    assert np.nanmax(found[1].high) <= 0.1
 
 
 def test_a_family_gives_the_model_of_each_threshold():

@@ -32,9 +32,7 @@ def study_cells():
                     best = simulation.oracle_net_benefit(t)
                     rows.append((t, q, n, repetition, tb_, sb, best))
     names = ["threshold", "q", "n", "repetition"]
-    return pd.DataFrame(
-        rows, columns=[*names, "tailored", "standard", "oracle"]
-    )
+    return pd.DataFrame(rows, columns=[*names, "tailored", "standard", "oracle"])
 
 
 @pytest.fixture(scope="session")

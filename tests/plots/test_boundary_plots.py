@@ -12,9 +12,11 @@ def test_boundaries_show_lines_and_bands(records):
     ax = plots.boundaries(records.fitted)
     for curve, (x1, low, high) in zip(records.fitted.curves, shades(ax), strict=True):
         assert_array_equal(lines(ax)[curve.model], [curve.x1, curve.x2[0]])
-        assert_array_equal(x1, curve.x1)
-        assert_array_equal(low, curve.low)
-        assert_array_equal(high, curve.high)
+        there = np.isfinite(curve.low)
+        assert there.sum() > 5
+        assert_array_equal(x1, curve.x1[there])
+        assert_array_equal(low, curve.low[there])
+        assert_array_equal(high, curve.high[there])
     assert (ax.get_xlim(), ax.get_ylim()) == ((0, 1), (0, 1))
 
 

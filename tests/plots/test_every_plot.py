@@ -74,25 +74,34 @@ def test_a_plot_without_axes_makes_one_figure_and_leaves_the_settings_alone(reco
 
 
 @each_figure
-@pytest.mark.parametrize("width", [3.3, 7.0])
+@pytest.mark.parametrize("width", [3.3, 3.7, 7.0])
 def test_a_plot_fits_a_column_and_a_page(records, name, width):
-    """Nothing is cut off, no two texts of one axis touch, and the axes keep most of the width."""
+    """Nothing is cut off, no two texts of one axis touch, and the axes keep their share."""
     draw, panels = FIGURES[name]
     figure = plt.figure(figsize=(width, 3.2 if panels is None else 4.2), layout="constrained")
     draw(records, figure.subplots() if panels is None else figure)
     figure.canvas.draw()
     renderer = figure.canvas.get_renderer()
     page = figure.bbox.padded(1)
+    keys = [*figure.legends, *(ax.get_legend() for ax in figure.axes if ax.get_legend())]
+    keys = [legend.get_window_extent(renderer) for legend in keys]
+    for box in keys:
+        assert page.x0 <= box.x0
+        assert box.x1 <= page.x1
+        assert box.y1 <= page.y1
     for ax in figure.axes:
-        for legend in [ax.get_legend()] if ax.get_legend() else []:
-            box = legend.get_window_extent(renderer)
-            assert page.x0 <= box.x0
-            assert box.x1 <= page.x1
-            assert box.y1 <= page.y1
         for axis in (ax.xaxis, ax.yaxis):
-            labels = [text for text in axis.get_ticklabels() if text.get_text()]
+            labels = [
+                text for text in axis.get_ticklabels() if text.get_text() and text.get_visible()
+            ]
             boxes = [text.get_window_extent(renderer) for text in labels]
             assert not any(one.overlaps(other) for one, other in itertools.pairwise(boxes))
+            if axis.label.get_text() and axis.label.get_visible():
+                label = axis.label.get_window_extent(renderer)
+                assert page.x0 <= label.x0
+                assert label.x1 <= page.x1
+                assert page.y0 <= label.y0
+                assert label.y1 <= page.y1
     shown = [ax for ax in figure.axes if ax.get_visible()]
     across = len({round(ax.get_position().x0, 2) for ax in shown})
     assert across * shown[0].get_position().width > 0.5
@@ -103,7 +112,8 @@ def test_a_plot_fits_a_column_and_a_page(records, name, width):
         if text.get_text() and text.get_text() == ax.get_title(loc="left")
     ]
     assert all(box.x1 <= page.x1 for box in titles)
-    assert not any(one.overlaps(other) for one, other in itertools.combinations(titles, 2))
+    pairs = itertools.combinations([*titles, *keys], 2)
+    assert not any(one.overlaps(other) for one, other in pairs)
 
 
 @each_figure

@@ -40,7 +40,8 @@ class Boundary:
     x2
         Where it lies, (branches, n): the median over the draws of a fit. nan where there is none.
     low, high
-        Ends of the band at each x1, (n,); None without draws.
+        Ends of the band at each x1, (n,), within the plane; nan where the draws decide alike
+        throughout. None without draws.
     """
 
     model: str
@@ -62,7 +63,8 @@ class Boundaries:
     names
         Of the two covariates.
     prob
-        Share of the draws that a band holds at each x1; None without bands.
+        Outside its bands this share of the draws and half of the rest, or more, decide alike;
+        None without bands.
     """
 
     curves: tuple[Boundary, ...]
@@ -135,14 +137,20 @@ def decision_boundaries(
     thresholds: ArrayLike,
     x1: ArrayLike,
     *,
+    x2_range: tuple[float, float] | None = None,
     prob: float = 0.9,
     names: tuple[str, str] = ("x1", "x2"),
 ) -> Boundaries:
     """Return where fitted models of two covariates change their decision, with bands.
 
-    The boundary is the median of the draws' lines at each x1 and the band their highest density
-    interval. Where the draws do not agree on the sign of b2 a line has no upper side, and the
-    band, though right as an interval of x2, says little.
+    The boundary is the median of the draws' lines at each x1. The band is where the decision is
+    uncertain: with C(x) the share of the draws under which a patient at x is treated,
+
+        (1 - prob) / 2 < C(x) < (1 + prob) / 2,
+
+    at each x1 from the lowest such x2 of the plane to the highest. Where all draws agree on the
+    sign of b2 these are the quantiles of their lines; a steep boundary, on the sign of whose b2
+    they do not agree, still has a narrow band.
 
     Parameters
     ----------
@@ -153,8 +161,10 @@ def decision_boundaries(
         One or several, strictly between 0 and 1.
     x1
         Where to follow the boundaries, (n,).
+    x2_range
+        Bottom and top of the plane, where bands end; by default those of ``x1``.
     prob
-        Share of the draws within the band at each x1.
+        Of the bands, as above.
     names
         Of the two covariates.
 
@@ -174,8 +184,11 @@ def decision_boundaries(
         raise ValueError("models must name at least one model, got none")
     x1 = _checked_x1(x1)
     prob = check_number(prob, "prob", above=0, below=1, advice="0.9 asks for 90% bands")
+    advice = "pass (bottom, top) of the plane"
+    plane = x1 if x2_range is None else check_array(x2_range, "x2_range", advice=advice)
+    ends = float(plane.min()), float(plane.max())
     curves = tuple(
-        _fitted(str(name), _draws_at(model, t, str(name)), t, x1, prob)
+        _fitted(str(name), _draws_at(model, t, str(name)), t, x1, prob, ends)
         for t in _several(thresholds)
         for name, model in named.items()
     )
@@ -208,9 +221,9 @@ def _branch_end(
     return float(inside)
 
 
-def _fitted(name: str, draws: Any, threshold: float, x1: Floats, prob: float) -> Boundary:
-    from arviz_stats.base import array_stats
-
+def _fitted(
+    name: str, draws: Any, threshold: float, x1: Floats, prob: float, plane: tuple[float, float]
+) -> Boundary:
     flat = np.asarray(draws.flat, dtype=np.float64)
     if flat.shape[1] not in (2, 3):
         raise ValueError(
@@ -221,8 +234,30 @@ def _fitted(name: str, draws: Any, threshold: float, x1: Floats, prob: float) ->
     b1, b2 = flat[:, -2:].T
     cut = np.log(threshold) - np.log1p(-threshold)
     lines = (cut - intercept[:, None] - b1[:, None] * x1) / b2[:, None]
-    low, high = np.asarray(array_stats.hdi(lines, prob=prob, axis=0)).T
+    low, high = _uncertain(lines, np.sign(b2), prob, plane)
     return Boundary(name, threshold, x1, np.median(lines, axis=0)[None, :], low, high)
+
+
+def _uncertain(
+    lines: Floats, sign: Floats, prob: float, plane: tuple[float, float]
+) -> tuple[Floats, Floats]:
+    """Return the lowest and the highest x2 at each x1 where the decision is uncertain.
+
+    Going up along x2, C starts at the share of draws that treat below their line (b2 < 0), gains
+    1 / draws at the line of each that treats above it, and loses as much at one of the others.
+    """
+    order = np.argsort(lines, axis=0)
+    ordered = np.clip(np.take_along_axis(lines, order, axis=0), *plane)
+    start = np.full((1, lines.shape[1]), np.count_nonzero(sign < 0))
+    treated = np.concatenate([start, start + np.cumsum(sign[order], axis=0)]) / len(lines)
+    ends = np.full_like(start, plane[0], dtype=float), np.full_like(start, plane[1], dtype=float)
+    below = np.concatenate([ends[0], ordered])
+    above = np.concatenate([ordered, ends[1]])
+    unsure = (np.abs(treated - 0.5) < prob / 2) & (above > below)
+    none = ~unsure.any(axis=0)
+    low = np.where(unsure, below, np.inf).min(axis=0)
+    high = np.where(unsure, above, -np.inf).max(axis=0)
+    return np.where(none, np.nan, low), np.where(none, np.nan, high)
 
 
 def _draws_at(model: Any, threshold: float, name: str) -> Any:

@@ -12,7 +12,8 @@ from tailoredbayes.plots.style import (
     INK,
     Panels,
     Style,
-    key,
+    key_of_panels,
+    outer_labels,
     panels,
     per_1000,
     percent,
@@ -64,9 +65,9 @@ def grid(record: Grid, axes: Any = None) -> Panels:
             per_1000(ax.yaxis)
             ax.set_xlabel("Threshold risk")
             ax.set_ylabel(_UNITS[record.quantity])
-            ax.label_outer()
+        outer_labels(placed)
         if len(lines) > 1:
-            key(placed[0], above=14)
+            key_of_panels(placed)
     return np.array(placed)
 
 

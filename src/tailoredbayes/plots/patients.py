@@ -17,6 +17,7 @@ from tailoredbayes.plots.style import (
     band,
     canvas,
     key,
+    key_of_panels,
     panels,
     percent,
     sequence,
@@ -64,7 +65,7 @@ def patients(record: Patients, ax: Axes | None = None) -> Axes:
         ax.set_ylim(bottom=0)
         ax.set_yticks([])
         ax.spines["left"].set_visible(False)
-        percent(ax.xaxis, "Risk (posterior density; mean as a vertical line)")
+        percent(ax.xaxis, "Risk (vertical lines: mean)")
         key(ax)
     return ax
 
@@ -114,5 +115,5 @@ def risk_distribution(record: Calibration, axes: Any = None) -> Panels:
             percent(ax.yaxis, "Share of rows")
             ax.set_title(name)
         percent(placed[-1].xaxis, "Predicted risk")
-        key(placed[0], above=14)
+        key_of_panels(placed)
     return np.array(placed)

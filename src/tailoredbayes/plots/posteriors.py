@@ -20,6 +20,7 @@ from tailoredbayes.plots.style import (
     band,
     canvas,
     key,
+    key_of_panels,
     panels,
     percent_text,
     role,
@@ -74,7 +75,7 @@ def posterior_densities(
             ax.set_yticks([])
             ax.spines["left"].set_visible(False)
             ax.locator_params(axis="x", nbins=5)
-        key(placed[0], above=14)
+        key_of_panels(placed)
     return np.array(placed)
 
 
@@ -122,8 +123,8 @@ def posterior_intervals(
             at = record.median[standard][chosen]
             ax.vlines(at, middle - 0.45, middle + 0.45, zorder=1, **passes)
         _name_rows(ax, [record.names[j] for j in chosen])
-        shares = " and ".join(percent_text(prob) for prob in sorted(record.probs))
-        ax.set_xlabel(f"Coefficient: median, {shares} highest density intervals")
+        shares = ", ".join(percent_text(prob) for prob in sorted(record.probs))
+        ax.set_xlabel(f"Coefficient (median; HDI {shares})")
         key(ax)
     return ax
 
@@ -165,7 +166,7 @@ def interval_widths(
             ax.plot(width, rows, label=model, **{**look.points, "linestyle": "none"})
         ax.set_xlim(left=0)
         _name_rows(ax, [record.names[j] for j in chosen])
-        ax.set_xlabel(f"Width of the {percent_text(prob)} highest density interval")
+        ax.set_xlabel(f"Width of the {percent_text(prob)} HDI")
         key(ax)
     return ax
 

@@ -18,7 +18,9 @@ from tailoredbayes.plots.style import (
     Panels,
     canvas,
     key,
+    key_of_panels,
     leftmost,
+    outer_labels,
     panels,
     per_1000,
     per_1000_text,
@@ -53,7 +55,7 @@ def weights(record: Prospects, axes: Any = None, *, discounts: ArrayLike | None 
     """
     chosen = _chosen(record.discounts, discounts)
     looks = sequence(chosen)
-    with panels(axes, len(record.thresholds), width=2.6, sharey=True) as placed:
+    with panels(axes, len(record.thresholds), width=2.6, sharex=True, sharey=True) as placed:
         for i, (ax, t) in enumerate(zip(placed, record.thresholds, strict=True)):
             for j, look in looks.items():
                 every = {**look.points, "markersize": 2.5, "linewidth": 0.8, "markevery": 4}
@@ -63,9 +65,10 @@ def weights(record: Prospects, axes: Any = None, *, discounts: ArrayLike | None 
             ax.set_title(f"threshold {t:g}")
             ax.set_ylim(-0.03, 1.03)
             percent(ax.xaxis, "Reference risk")
+            ax.locator_params(axis="x", nbins=4)
             ax.set_ylabel("Weight")
-            ax.label_outer()
-        key(placed[0], above=14)
+        outer_labels(placed)
+        key_of_panels(placed)
     return np.array(placed)
 
 
@@ -124,7 +127,7 @@ def discount_search(record: Prospects, axes: Any = None) -> Panels:
             "record must hold a search for the discount, got reference risks alone; pass a model "
             "fitted with discount='cv' to prospects"
         )
-    with panels(axes, len(record.searches), height=1.8) as placed:
+    with panels(axes, len(record.searches), height=1.8, narrowest=2.0) as placed:
         for ax, (t, path) in zip(placed, record.searches.items(), strict=True):
             ax.plot(path.discounts, path.net_benefit, **ROLES["tailored"].points)
             at = path.discounts == path.chosen
@@ -141,7 +144,8 @@ def discount_search(record: Prospects, axes: Any = None) -> Panels:
             _discount_axis(ax, path.discounts)
             per_1000(ax.yaxis, "Net true positives\nper 1000 (CV)" if leftmost(ax) else None)
         standard = Line2D([], [], color=INK, linewidth=0.7, linestyle=":", label="standard, λ = 0")
-        key(placed[0], above=14, handles=[*placed[0].get_legend_handles_labels()[0], standard])
+        shown = [*placed[0].get_legend_handles_labels()[0], standard]
+        key_of_panels(placed, above=25, handles=shown)
     return np.array(placed)
 
 

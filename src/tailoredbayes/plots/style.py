@@ -26,6 +26,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter
 from matplotlib.transforms import offset_copy
 from numpy.typing import ArrayLike
@@ -43,7 +44,9 @@ __all__ = [
     "caption",
     "harm_benefit_axis",
     "key",
+    "key_of_panels",
     "leftmost",
+    "outer_labels",
     "panels",
     "per_1000",
     "per_1000_text",
@@ -215,14 +218,25 @@ def tint(color: str, share: float) -> tuple[float, float, float]:
 # --- Where it is drawn ------------------------------------------------------------------------
 
 
-_NARROWEST = 1.6
-"""Inches that a panel, its labels included, needs at least."""
-
-
 def leftmost(ax: Axes) -> bool:
     """Say whether an axis label to the left is this panel's own or stands for its row."""
     place = ax.get_subplotspec()
     return place is None or place.is_first_col()
+
+
+def outer_labels(placed: Sequence[Axes]) -> None:
+    """Leave the labels of axes that panels share to those at the left and at the bottom."""
+    specs = [ax.get_subplotspec() for ax in placed]
+    there = {(s.rowspan.start, s.colspan.start) for s in specs if s is not None}
+    for ax, spec in zip(placed, specs, strict=True):
+        if spec is None:
+            continue
+        row, column = spec.rowspan.start, spec.colspan.start
+        above = (row + 1, column) in there
+        ax.tick_params(axis="x", labelbottom=not above)
+        ax.xaxis.label.set_visible(not above)
+        ax.tick_params(axis="y", labelleft=column == 0)
+        ax.yaxis.label.set_visible(column == 0)
 
 
 @contextmanager
@@ -242,22 +256,25 @@ def panels(
     columns: int = 3,
     width: float = 2.3,
     height: float = 2.0,
+    narrowest: float = 1.6,
     sharex: bool = False,
     sharey: bool = False,
 ) -> Iterator[list[Axes]]:
     """Give the axes of several panels, a new figure's if there are none.
 
     ``axes`` may be an array or a list of Axes, at least as many as there are panels (the rest are
-    hidden), or a Figure or SubFigure to put them in, in as many columns as it has room for.
+    hidden), or a Figure or SubFigure to put them in, in as many columns as it has room for:
+    ``narrowest`` is what a panel with its labels needs, in inches.
     """
     with mpl.rc_context(_LOOK):
         if axes is None or hasattr(axes, "subplots"):
-            across = min(columns, number)
+            across = math.ceil(number / math.ceil(number / columns))
             if axes is None:
                 size = (width * across + 0.4, height * math.ceil(number / across) + 0.4)
                 axes = plt.figure(figsize=size, layout="constrained")
-            across = max(1, min(across, int(axes.bbox.width / axes.figure.dpi / _NARROWEST)))
+            across = max(1, min(across, int(axes.bbox.width / axes.figure.dpi / narrowest)))
             down = math.ceil(number / across)
+            across = math.ceil(number / down)  # four panels are two and two
             axes = axes.subplots(down, across, sharex=sharex, sharey=sharey, squeeze=False)
         flat = list(np.ravel(np.asarray(axes, dtype=object)))
         if len(flat) < number:
@@ -350,35 +367,55 @@ def harm_benefit_axis(ax: Axes) -> None:
         top.set_xlabel("Harm : benefit", labelpad=3)
 
 
+_KEY: dict[str, Any] = {
+    "borderpad": 0,
+    "borderaxespad": 0,
+    "columnspacing": 1.2,
+    "handletextpad": 0.5,
+}
+_MOST_COLUMNS = 4
+
+
 def key(ax: Axes, *, above: float = 0.0, handles: Sequence[Any] | None = None) -> None:
-    """Put the legend above the axes, in as many columns as their width has room for.
+    """Put the legend above the axes, in as many columns as there is room for.
 
     ``above`` keeps so many points free for what stands along the top; ``handles`` take the place
     of the axes' own labelled artists.
     """
     shown = list(handles) if handles is not None else ax.get_legend_handles_labels()[0]
-    corner = offset_copy(ax.transAxes, _figure(ax), 0, 4 + above, units="points")
-    for columns in range(min(len(shown), 4), 0, -1):
-        legend = ax.legend(
-            handles=shown,
-            ncols=columns,
-            loc="lower left",
-            bbox_to_anchor=(0, 1),
-            bbox_transform=corner,
-            borderpad=0,
-            borderaxespad=0,
-            columnspacing=1.2,
-            handletextpad=0.5,
-        )
-        if legend.get_window_extent().width <= _room(ax):
+    place, figure = ax.get_subplotspec(), _figure(ax)
+    across = 1 if place is None else place.get_gridspec().ncols
+    room = figure.bbox.width / across - 0.65 * figure.dpi  # less what stands left of the axes
+    corner = offset_copy(ax.transAxes, figure, 0, 4 + above, units="points")
+    for columns in range(min(len(shown), _MOST_COLUMNS), 0, -1):
+        where: dict[str, Any] = {
+            "loc": "lower left",
+            "bbox_to_anchor": (0, 1),
+            "bbox_transform": corner,
+        }
+        legend = ax.legend(handles=shown, ncols=columns, **where, **_KEY)
+        if legend.get_window_extent().width <= room:
             return
 
 
-def _room(ax: Axes) -> float:
-    """Width that a legend above the axes may take, in pixels: nearly all of their column."""
-    place = ax.get_subplotspec()
-    across = 1 if place is None else place.get_gridspec().ncols
-    return 0.85 * _figure(ax).bbox.width / across
+def key_of_panels(
+    placed: Sequence[Axes], *, above: float = 14.0, handles: Sequence[Any] | None = None
+) -> None:
+    """Put one legend above all panels: of their figure where it is theirs alone.
+
+    Else it stands above the first panel, ``above`` keeping room for the panel's title.
+    """
+    shown = list(handles) if handles is not None else placed[0].get_legend_handles_labels()[0]
+    parent = placed[0].figure
+    alone = all(ax in placed for ax in parent.axes if ax.get_visible())
+    if not alone or not isinstance(_figure(placed[0]).get_layout_engine(), ConstrainedLayoutEngine):
+        key(placed[0], above=above, handles=shown)
+        return
+    for columns in range(min(len(shown), _MOST_COLUMNS), 0, -1):
+        legend = parent.legend(handles=shown, ncols=columns, loc="outside upper left", **_KEY)
+        if legend.get_window_extent().width <= 0.94 * parent.bbox.width or columns == 1:
+            return
+        legend.remove()
 
 
 def caption(ax: Axes, text: str) -> None:
