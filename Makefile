@@ -10,7 +10,7 @@ RUN := .venv/bin/python
 LOWEST := .venv-lowest/bin/python
 
 help:
-	@echo "make demo    a tailored fit on a bundled data set"
+	@echo "make demo    from a CSV to a report, on bundled data"
 	@echo "make test    the fast tests"
 	@echo "make slow    all tests, the slow statistical ones too"
 	@echo "make lowest  the fast tests on the lowest declared dependencies (wants Python 3.11)"
@@ -22,7 +22,7 @@ help:
 	@echo "make clean   remove the environments and caches"
 
 demo: .venv/ready
-	$(RUN) examples/first_fit.py
+	$(RUN) -m tailoredbayes demo --out build/demo
 
 test: .venv/ready
 	$(RUN) -m pytest -n auto

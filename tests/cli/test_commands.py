@@ -1,6 +1,7 @@
 """The commands in this process: what they write is what the library says."""
 
 import gzip
+import hashlib
 import json
 
 import numpy as np
@@ -444,3 +445,67 @@ def test_the_evaluation_needs_the_outcome(trained, tmp_path):
     bad = run("evaluate", trained / "model.nc", trained / "test.csv", "--out", tmp_path / "e.txt")
     assert bad.code == 2
     assert "--out ends in .csv, .csv.gz or .json" in bad.err
+
+
+# --- report and demo ----------------------------------------------------------------------------
+
+
+def test_the_report_is_the_librarys(trained, tmp_path):
+    from tailoredbayes.report import Sample, write_report
+
+    out = tmp_path / "r.html"
+    options = ("--title", "Who to treat", "--fact", "setting=Two wards")
+    model = trained / "model.nc"
+    tables = (trained / "test.csv", "--train", trained / "train.csv")
+    done = run("report", model, *tables, "--out", out, *options)
+    assert (done.code, done.out, done.err) == (0, f"{out}\n", "")
+
+    def sample(name, frame):
+        digest = hashlib.sha256((trained / name).read_bytes()).hexdigest()
+        ids = frame["patient"].tolist()
+        return Sample(design(frame), frame["died"] == 1, name=name, sha256=digest, ids=ids)
+
+    write_report(
+        tb.load(model),
+        tmp_path / "library.html",
+        train=sample("train.csv", patients(400)),
+        test=sample("test.csv", patients(250, seed=1)),
+        threshold=0.3,
+        title="Who to treat",
+        facts={"setting": "Two wards"},
+        model_file=model,
+    )
+    assert out.read_bytes() == (tmp_path / "library.html").read_bytes()
+
+
+def test_the_report_says_when_the_training_file_is_another(trained, tmp_path):
+    out = tmp_path / "r.html"
+    done = run("report", trained / "model.nc", "--train", trained / "test.csv", "--out", out)
+    assert done.code == 0
+    assert "is not the file that the model was fitted to" in done.err
+    for options, said in (
+        (("--fact", "setting"), "--fact is written as"),
+        (("--fact", "colour=red"), "colour"),
+        (("--missing", "guess", "--train", trained / "train.csv"), "--missing is refuse"),
+        (("--out", trained / "model.nc"), "is read, and cannot be written over"),
+    ):
+        refused = run("report", trained / "model.nc", *options)
+        assert refused.code == 2
+        assert said in refused.err
+
+
+@pytest.mark.slow
+def test_the_demo_ends_with_the_reports_path(tmp_path):
+    done = run("demo", "--out", tmp_path / "demo")
+    assert done.code == 0, done.err
+    page = tmp_path / "demo" / "report.html"
+    assert done.out.splitlines()[-1] == str(page)
+    assert "treat all" in done.out
+    assert "<html" in page.read_text("utf-8")
+    # Each step is told as the command that does it, and that command does it again.
+    steps = [line.split()[2:] for line in done.out.splitlines() if line.startswith("$ tailored")]
+    assert [step[0] for step in steps] == ["fit", "predict", "evaluate", "report"]
+    risks = (tmp_path / "demo" / "risks.csv").read_bytes()
+    for step in steps[:2]:
+        assert run(*step).code == 0
+    assert (tmp_path / "demo" / "risks.csv").read_bytes() == risks

@@ -36,7 +36,7 @@ USES = {
     "plots": ["evaluation"],
     "report": ["plots", "storage"],
     "studies": ["estimators", "evaluation", "plots", "predictive", "decision", "datasets"],
-    "cli": ["estimators", "evaluation", "studies", "tables"],
+    "cli": ["report", "studies", "tables"],
     "__main__": ["cli"],
     "__init__": [
         "estimators",

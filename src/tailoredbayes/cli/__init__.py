@@ -1,6 +1,6 @@
 """The command line: from a CSV file to a decision.
 
-    tailoredbayes threshold | fit | predict | evaluate | study
+    tailoredbayes threshold | fit | predict | evaluate | report | demo | study
 
 A command is a file; what it needs is imported when it runs, so that ``--help`` answers at once.
 """
@@ -11,7 +11,7 @@ import sys
 
 import typer
 
-from tailoredbayes.cli import evaluate, fit, predict, threshold
+from tailoredbayes.cli import demo, evaluate, fit, predict, report, threshold
 from tailoredbayes.cli.manners import Commands
 from tailoredbayes.studies import command as study
 
@@ -20,7 +20,7 @@ __all__ = ["app", "main"]
 app = typer.Typer(
     cls=Commands,
     help="Risk models fitted for the decision they will serve.",
-    epilog="Start with: tailoredbayes threshold --harm 1 --benefit 9",
+    epilog="Start with: tailoredbayes demo",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -31,6 +31,8 @@ for _name, _module in (
     ("fit", fit),
     ("predict", predict),
     ("evaluate", evaluate),
+    ("report", report),
+    ("demo", demo),
 ):
     app.command(_name, epilog=_module.EXAMPLE)(_module.command)
 app.add_typer(study.app, name="study")

@@ -62,8 +62,6 @@ def command(
     from tailoredbayes.tables.output import check_not_input, check_target, whole_file
     from tailoredbayes.tables.training import read_labelled
 
-    if missing not in (None, "refuse", "drop", "impute"):
-        raise typer.BadParameter(f"--missing is refuse, drop or impute, got {missing!r}")
     if out is not None:
         if not out.name.lower().endswith((".csv", ".csv.gz", ".json")):
             raise typer.BadParameter(f"--out ends in .csv, .csv.gz or .json, got {str(out)!r}")
@@ -73,13 +71,12 @@ def command(
     saved = load_model(model)
     source = open_table(path, delimiter=delimiter, encoding=encoding, decimal=decimal)
     thresholds = saved.thresholds if threshold is None else [saved.threshold(threshold)]
-    fitted_so = "impute" if saved.recipe.missing == "impute" else "refuse"
     with busy(f"reading {path}") as progress:
         rows = read_labelled(
             source,
             saved.recipe,
             saved.names,
-            missing=missing or fitted_so,
+            missing=saved.missing(missing),
             weights=weights,
             progress=progress,
         )

@@ -70,8 +70,6 @@ def command(
     from tailoredbayes.tables.output import check_not_input, check_target
 
     check_number(prob, "--prob", above=0, below=1, advice="0.9 asks for 90% intervals")
-    if missing not in (None, "refuse", "drop", "impute"):
-        raise typer.BadParameter(f"--missing is refuse, drop or impute, got {missing!r}")
     if out is not None:
         check_target(out)
         check_not_input(out, path)
@@ -85,8 +83,7 @@ def command(
     kept = list(dict.fromkeys([*(n for n in saved.recipe.ids if n in source.columns), *more]))
     for message in source.notes:
         note(f"note: {message}")
-    fitted_so = "impute" if saved.recipe.missing == "impute" else "refuse"
-    run = _Prediction(saved, source, t, prob, kept, missing or fitted_so, verbatim)
+    run = _Prediction(saved, source, t, prob, kept, saved.missing(missing), verbatim)
     with busy(f"predicting {path}") as progress, _output(out) as file:
         run.write(file, progress)
     run.tell(out)
@@ -189,7 +186,7 @@ class _Prediction:
         uncertain = (low < self.threshold) & (self.threshold <= high)
         self.treated += int(treat.sum())
         self.uncertain += int(uncertain.sum())
-        ids: list[Any] = [self._texts(chunk, name, rows) for name in self.ids]
+        ids: list[Any] = [self._names(chunk, name, rows) for name in self.ids]
         return zip(
             *(ids or [(chunk.start + 1 + rows).tolist()]),
             *(column.tolist() for column in (risk, low, high, certainty)),
@@ -198,11 +195,12 @@ class _Prediction:
             strict=True,
         )
 
-    def _texts(self, chunk: Chunk, name: str, rows: Any) -> list[str]:
+    def _names(self, chunk: Chunk, name: str, rows: Any) -> list[str]:
         """Return the cells of an id column, as they stand in the table."""
-        cells = chunk.columns[name]
-        texts = [cells[row] for row in rows.tolist()]
-        return self.safe([text if isinstance(text, str) else _as_written(text) for text in texts])
+        from tailoredbayes.tables.columns import texts
+
+        cells = texts(chunk.columns[name])
+        return self.safe([cells[row] for row in rows.tolist()])
 
     def tell(self, out: Path | None) -> None:
         """Say what was done, on standard error: the rows may go to standard output."""
@@ -222,10 +220,3 @@ class _Prediction:
                 f"note: {self.safe.changed:,} ids that a spreadsheet would run as formulas got an "
                 "apostrophe in front; --verbatim keeps them"
             )
-
-
-def _as_written(number: float) -> str:
-    """Return a Parquet file's number as a text; whole numbers without a point."""
-    if number != number:
-        return ""
-    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)

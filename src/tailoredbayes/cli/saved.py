@@ -49,6 +49,12 @@ class SavedModel:
             )
         return nearest
 
+    def missing(self, asked: str | None) -> str:
+        """Return what to do about missing values: as asked, else as the fit did or refuse."""
+        if asked not in (None, "refuse", "drop", "impute"):
+            raise TableError(f"--missing is refuse, drop or impute, got {asked!r}")
+        return asked or ("impute" if self.recipe.missing == "impute" else "refuse")
+
     def at(self, threshold: float) -> TailoredLogisticRegression:
         """Return the model of a threshold."""
         return self.family.models_[threshold]

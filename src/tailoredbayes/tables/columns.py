@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from tailoredbayes.tables.chunks import Cells, Chunk, Table, TableError, listed, shown
 
-__all__ = ["MISSING", "ColumnSurvey", "level_of", "numbers", "refuse_number", "survey"]
+__all__ = ["MISSING", "ColumnSurvey", "level_of", "numbers", "refuse_number", "survey", "texts"]
 
 Floats = NDArray[np.float64]
 Kind = Literal["number", "category", "date", "text", "mixed", "empty"]
@@ -71,6 +71,17 @@ def numbers(cells: Cells, decimal: str = ".") -> tuple[Floats, NDArray[np.intp]]
             if cell.strip() not in MISSING:
                 wrong.append(i)
     return values, np.array(wrong, dtype=np.intp)
+
+
+def texts(cells: Cells) -> list[str]:
+    """Return cells as they are written; numbers that are whole without a point.
+
+    >>> texts(np.array([17.0, 0.5, np.nan])), texts(["017"])
+    (['17', '0.5', ''], ['017'])
+    """
+    if not isinstance(cells, np.ndarray):
+        return list(cells)
+    return ["" if x != x else str(int(x)) if x.is_integer() else repr(x) for x in cells.tolist()]
 
 
 def level_of(cell: str | float, decimal: str = ".") -> str:

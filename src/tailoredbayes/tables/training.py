@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailoredbayes.tables.chunks import Chunk, Table, TableError, listed
-from tailoredbayes.tables.columns import ColumnSurvey, refuse_number, survey
+from tailoredbayes.tables.columns import ColumnSurvey, refuse_number, survey, texts
 from tailoredbayes.tables.files import sha256
 from tailoredbayes.tables.formula import Formula, parse_formula
 from tailoredbayes.tables.recipe import (
@@ -87,7 +87,13 @@ class Labelled:
     weights: Floats | None
     reference_risk: Floats | None
     left_out: int
+    """Rows left out as they miss a value."""
     imputed: int
+    """Values that were missing and were filled in."""
+    missing: Mapping[str, int]
+    """Missing values by column, of all rows."""
+    ids: tuple[str, ...] | None = None
+    """What names each row, if a column does."""
 
     @property
     def frame(self) -> Any:
@@ -297,7 +303,7 @@ def read_training(
 ) -> Training:
     """Read the rows that the plan asks for, and complete its recipe."""
     recipe = planned.recipe
-    rows = _read(planned.table, recipe, progress)
+    rows = _read(planned.table, replace(recipe, ids=()), progress)
     raw, kept = rows.raw, rows.kept(recipe.missing)
     left_out = int(len(kept) - kept.sum())
     y = rows.outcome[kept] == 1
@@ -329,6 +335,7 @@ def read_training(
         reference_risk=None if rows.reference_risk is None else rows.reference_risk[kept],
         left_out=left_out,
         imputed=imputed,
+        missing={name: one.missing for name, one in planned.surveys.items() if one.missing},
         recipe=replace(recipe, data=data, notes=(*planned.table.notes, *notes)),
     )
 
@@ -345,9 +352,11 @@ def read_labelled(
     """Read new rows with their outcomes by the recipe of a fit; ``names`` are its design's."""
     table.require([recipe.outcome, *recipe.names], "which the model needs")
     table.require([weights] if weights else [], "to be --weights")
-    rows = _read(table, replace(recipe, weights=weights, reference_risk=None), progress)
+    ids = tuple(name for name in recipe.ids if name in table.columns)
+    wanted = replace(recipe, weights=weights, reference_risk=None, ids=ids)
+    rows = _read(table, wanted, progress)
+    counts = {recipe.outcome: int((rows.outcome < 0).sum()), **_missing_counts(rows.raw)}
     if missing == "refuse":
-        counts = {recipe.outcome: int((rows.outcome < 0).sum()), **_missing_counts(rows.raw)}
         advice = "--missing drop leaves these rows out, --missing impute fills in what the model "
         refuse_missing(table, counts, len(rows.outcome), advice + "learned")
     kept = rows.kept(missing)
@@ -357,8 +366,17 @@ def read_labelled(
     _check_both(recipe, y, left_out)
     imputed = _missing_cells(raw)
     x = recipe.design(recipe.fill(raw) if imputed else raw)
-    counted = None if rows.weights is None else rows.weights[kept]
-    return Labelled(x, tuple(names), y, counted, None, left_out, imputed)
+    return Labelled(
+        x=x,
+        names=tuple(names),
+        y=y,
+        weights=None if rows.weights is None else rows.weights[kept],
+        reference_risk=None,
+        left_out=left_out,
+        imputed=imputed,
+        missing={name: count for name, count in counts.items() if count},
+        ids=None if rows.ids is None else tuple(rows.ids[kept].tolist()),
+    )
 
 
 @dataclass(frozen=True)
@@ -367,6 +385,7 @@ class _Rows:
     outcome: NDArray[np.int32]
     weights: Floats | None
     reference_risk: Floats | None
+    ids: NDArray[np.object_] | None
 
     def kept(self, missing: str) -> NDArray[np.bool_]:
         """Tell the rows that go on: outcomes are not imputed, and covariates only if asked."""
@@ -380,7 +399,7 @@ class _Rows:
 def _read(table: Table, recipe: Recipe, progress: Callable[[int], None]) -> _Rows:
     parts: dict[str, list[NDArray[Any]]] = {}
     extra = {"weights": recipe.weights, "reference_risk": recipe.reference_risk}
-    columns = [recipe.outcome, *recipe.names, *(name for name in extra.values() if name)]
+    columns = [recipe.outcome, *recipe.names, *recipe.ids, *filter(None, extra.values())]
     for chunk in table.chunks(list(dict.fromkeys(columns))):
         for name, values in _encoded(table, chunk, recipe, extra):
             parts.setdefault(name, []).append(values)
@@ -393,6 +412,7 @@ def _read(table: Table, recipe: Recipe, progress: Callable[[int], None]) -> _Row
         outcome=joined["outcome"],
         weights=joined.get("weights"),
         reference_risk=joined.get("reference_risk"),
+        ids=joined.get("ids"),
     )
 
 
@@ -402,6 +422,8 @@ def _encoded(
     yield "outcome", encode_category(table, chunk, recipe.outcome, recipe.labels)
     for name, values in recipe.encode(table, chunk).items():
         yield f"x:{name}", values
+    if recipe.ids:
+        yield "ids", _row_names([texts(chunk.columns[name]) for name in recipe.ids])
     for role, column in extra.items():
         if column is not None:
             values = encode_number(table, chunk, column, known=False)
@@ -414,6 +436,10 @@ def _encoded(
                     f"{said or 'a weight, 0 or more'}; correct it"
                 )
             yield role, values
+
+
+def _row_names(parts: Sequence[Sequence[str]]) -> NDArray[np.object_]:
+    return np.array([" ".join(row) for row in zip(*parts, strict=True)], dtype=object)
 
 
 def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
