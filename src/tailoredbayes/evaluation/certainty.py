@@ -78,7 +78,7 @@ def uncertain_shares(
         fitted = own[round(one, 9)]
         certainty, risk = fitted.decision_certainty(X), fitted.risk(X)
         shares.append(weight @ (np.where(risk >= one, certainty, 1 - certainty) < level))
-    return np.array(shares) / weight.sum()
+    return np.asarray(np.array(shares) / weight.sum())
 
 
 def _shares(
@@ -93,4 +93,4 @@ def _shares(
             treated = (draws >= t).mean(axis=1)
             certain = np.where(risk >= t, treated, 1 - treated)
             total[place] += weight[rows] @ (certain < level)
-    return total / weight.sum()
+    return np.asarray(total / weight.sum())

@@ -38,6 +38,7 @@
   accepted.addEventListener("change", () => show(Number(slider.value), false));
 
   panel.hidden = false;
+  document.getElementById("explorer-still").hidden = true;
   show(data.start, false);
   vegaEmbed("#explorer-chart", data.chart, {
     actions: false, renderer: "svg", ast: true, tooltip: { theme: "light" },
