@@ -456,3 +456,38 @@ def test_what_is_no_fitted_model_is_refused(tmp_path):
     other = tb.Sample(x, np.where(y, "d", "a"))
     with pytest.raises(ValueError, match="y must hold the model's labels"):
         tb.write_report(model, tmp_path / "report.html", test=other)
+
+
+@pytest.mark.slow
+def test_a_recipe_tells_the_columns_and_catches_another_file(fitted, train, test_rows):
+    model = family(thresholds=[0.3], discount=6)
+    number = {"kind": "number", "low": 0.1, "high": 0.9, "mean": 0.5, "sd": 0.2, "missing": 3}
+    grade = {"kind": "category", "levels": ["II", "<III>"], "counts": [200, 100], "missing": 0}
+    model.recipe_ = {
+        "outcome": "died",
+        "missing": "impute",
+        "threshold": 0.3,
+        "call": "tailoredbayes fit 'a & b.csv'",
+        "columns": [{"name": "age", **number}, {"name": "grade", **grade}],
+        "data": {"file": "a & b.csv", "sha256": "00" * 32, "rows": 300, "events": 111},
+        "notes": ["read with ; between columns"],
+    }
+    counted = tb.Sample(test_rows.X, test_rows.y, missing={"age": 7})
+    page = Page(report_html(model, train=train, test=counted))
+    section = page.section("data")
+    assert [row["Values in training"] for row in table(section, "Predictors")] == [
+        "0.1 to 0.9, mean 0.5, SD 0.2",
+        "II (200), <III> (100)",
+    ]
+    assert [row["Missing in the external data"] for row in table(section, "Predictors")] == [
+        "7",
+        "0",
+    ]
+    assert table(section, "Patients")[0]["With the event"].startswith("111 ")
+    assert "read with ; between columns" in section.words
+    assert page.find("h1")[0].words == "Predicting died, to decide at a risk of 30%"
+    limits = page.section("limitations").words
+    assert "not the file that the model was fitted to" in limits
+    assert "Missing values were filled in" in limits
+    made = {row["What"]: row["Value"] for row in table(page.section("reproducibility"), "What")}
+    assert made["Call"] == "tailoredbayes fit 'a & b.csv'"

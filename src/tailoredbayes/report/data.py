@@ -63,10 +63,14 @@ def _or_unknown(value: int | None) -> str:
     return _UNKNOWN if value is None else str(value)
 
 
-def columns_table(subject: Subject, train: Sample | None) -> Table | None:
-    """Return what each predictor was in training: from the recipe, or else from the rows."""
+def columns_table(subject: Subject, train: Sample | None, test: Sample | None) -> Table | None:
+    """Return what each predictor was in training: from the recipe, or else from the rows.
+
+    Missing values are those before anything was left out or filled in.
+    """
     columns = subject.recipe.get("columns")
-    head = ("Predictor", "Kind", "Values in training", "Missing")
+    head: tuple[str, ...] = ("Predictor", "Kind", "Values in training", "Missing")
+    rows: list[tuple[str, ...]]
     if columns:
         rows = [
             (str(c["name"]), str(c["kind"]), _values(c), str(c.get("missing", 0))) for c in columns
@@ -87,6 +91,9 @@ def columns_table(subject: Subject, train: Sample | None) -> Table | None:
         ]
     else:
         return None
+    if test is not None and test.missing:
+        head = (*head, "Missing in the external data")
+        rows = [(*row, str(test.missing.get(row[0], 0))) for row in rows]
     left = len(rows) - _MOST_COLUMNS
     note = f"{left} more predictors are not shown." if left > 0 else ""
     return Table("Predictors", head, tuple(rows[:_MOST_COLUMNS]), note, prose=True)

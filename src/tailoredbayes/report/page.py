@@ -146,7 +146,7 @@ def report_html(
             "facts": known,
             "questions": FACTS,
             "samples": samples_table(subject, evidence, train, test),
-            "columns": columns_table(subject, train),
+            "columns": columns_table(subject, train, test),
             "explorer": explorer(subject, curves[0]) if curves else None,
             "performance": [
                 performance(subject, found, brief=found is not main) for found in evidence
@@ -154,7 +154,7 @@ def report_html(
             "model": model_part(subject, 0 if test is None else test.rows),
             "decisions": decisions(subject, rows[0]) if rows else None,
             "findings": _findings(subject),
-            "limitations": list(limitations(subject, evidence)),
+            "limitations": list(limitations(subject, evidence, train)),
             "reproducibility": _reproducibility(subject, train, test, model_file, random_state),
             "checklist": checklist(known),
         }

@@ -12,6 +12,7 @@ from tailoredbayes.evaluation.words import (
     probability_in_words,
 )
 from tailoredbayes.report.evidence import LEVEL, Evidence
+from tailoredbayes.report.sample import Sample
 from tailoredbayes.report.subject import STANDARD, Subject
 from tailoredbayes.report.tables import accepted_text, number, threshold_text
 
@@ -132,8 +133,16 @@ def _compared(subject: Subject, found: Evidence) -> Iterator[str]:
     yield sentence
 
 
-def limitations(subject: Subject, evidence: tuple[Evidence, ...]) -> Iterator[str]:
+def limitations(
+    subject: Subject, evidence: tuple[Evidence, ...], train: Sample | None = None
+) -> Iterator[str]:
     """Say what this page cannot show, as far as the numbers tell."""
+    recorded = (subject.recipe.get("data") or {}).get("sha256")
+    if train is not None and recorded and train.sha256 and train.sha256 != recorded:
+        yield (
+            "The table given as training data is not the file that the model was fitted to, or it "
+            "has changed since: what is called apparent here may not be."
+        )
     labels = {found.label for found in evidence}
     if "external" not in labels:
         yield (
