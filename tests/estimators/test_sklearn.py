@@ -535,6 +535,7 @@ def test_the_html_repr_tells_what_was_found(make):
     model = make()
     assert "findings" not in model._repr_html_()
     page = model.fit(x, y)._repr_html_()
+    assert model._repr_mimebundle_()["text/html"].count("findings") == page.count("findings")
     assert type(model).__name__ in page
     assert "findings" in page
     if make is not family:

@@ -193,8 +193,8 @@ class TailoredEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
             return text
         return text + "".join(f"\n  {name}: {value}" for name, value in self._facts().items())
 
-    def _repr_html_inner(self) -> str:
-        page = str(super()._repr_html_inner())
+    def _html_repr(self) -> str:
+        page = str(super()._html_repr())
         if not hasattr(self, "classes_"):
             return page
         rows = "".join(
