@@ -27,6 +27,7 @@ __all__ = [
     "draw_widths",
     "gains",
     "grid_exhibits",
+    "if_known",
     "intervals_of",
     "only",
     "said_of_procedures",
@@ -108,6 +109,11 @@ def count_signs(table: pd.DataFrame) -> tuple[str, int, int]:
         int((clear & (table["gain"] < 0)).sum()),
     )
     return f"TB gains in {above} of {len(table)} settings and loses in {below}", above, below
+
+
+def if_known(agrees: bool, table: pd.DataFrame) -> bool | None:
+    """Return the answer, or None where one repetition leaves the errors unknown."""
+    return None if table["se"].isna().any() else agrees
 
 
 def said_of_procedures(settings: SimulationSettings) -> str:

@@ -20,6 +20,7 @@ from tailoredbayes.studies.compared import (
     draw_widths,
     gains,
     grid_exhibits,
+    if_known,
     only,
     said_of_procedures,
 )
@@ -110,7 +111,7 @@ def claims(results: Results) -> Iterator[Claim]:
                 "Tailoring performs similarly or better at all thresholds for prevalences 0.3 "
                 "and 0.5.",
                 f"*{procedure}*: {words}.",
-                below == 0,
+                if_known(below == 0, most),
             )
         rare = only(part, prevalence=0.1)
         if len(rare):

@@ -19,6 +19,7 @@ from tailoredbayes.studies.compared import (
     draw_grid,
     draw_sample,
     gains,
+    if_known,
     only,
     said_of_procedures,
 )
@@ -133,7 +134,7 @@ def claims(results: Results) -> Iterator[Claim]:
             "Tailoring generally never results in poorer performance.",
             f"*{procedure}*: {words}; the worst is {worst['gain']:+.1f} ± {worst['se']:.1f} per "
             f"1000 at {worst['contamination']:.0%}, t = {worst['threshold']:g}.",
-            below == 0,
+            if_known(below == 0, part),
         )
 
 
