@@ -31,6 +31,7 @@ __all__ = [
     "intervals_of",
     "only",
     "said_of_procedures",
+    "worst_setting",
 ]
 
 # A gap between standard Bayes and the oracle below this, per 1000, is nothing to share out.
@@ -109,6 +110,18 @@ def count_signs(table: pd.DataFrame) -> tuple[str, int, int]:
         int((clear & (table["gain"] < 0)).sum()),
     )
     return f"TB gains in {above} of {len(table)} settings and loses in {below}", above, below
+
+
+def worst_setting(table: pd.DataFrame, names: Sequence[str]) -> str:
+    """Name the setting that tailoring does worst at.
+
+    >>> import pandas as pd
+    >>> worst_setting(pd.DataFrame({"n": [500, 1000], "gain": [-2.0, 1], "se": [0.5, 1]}), ["n"])
+    'the worst is -2.0 ± 0.5 per 1000 at n = 500'
+    """
+    worst = table.loc[table["gain"].idxmin()]
+    where = ", ".join(f"{name} = {worst[name]:g}" for name in names)
+    return f"the worst is {worst['gain']:+.1f} ± {worst['se']:.1f} per 1000 at {where}"
 
 
 def if_known(agrees: bool, table: pd.DataFrame) -> bool | None:

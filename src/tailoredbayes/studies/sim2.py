@@ -23,6 +23,7 @@ from tailoredbayes.studies.compared import (
     if_known,
     only,
     said_of_procedures,
+    worst_setting,
 )
 from tailoredbayes.studies.contract import (
     Claim,
@@ -110,7 +111,7 @@ def claims(results: Results) -> Iterator[Claim]:
                 "Figure 4",
                 "Tailoring performs similarly or better at all thresholds for prevalences 0.3 "
                 "and 0.5.",
-                f"*{procedure}*: {words}.",
+                f"*{procedure}*: {words}; {worst_setting(most, ['prevalence', 'n', 'threshold'])}.",
                 if_known(below == 0, most),
             )
         rare = only(part, prevalence=0.1)

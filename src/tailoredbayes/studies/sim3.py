@@ -22,6 +22,7 @@ from tailoredbayes.studies.compared import (
     if_known,
     only,
     said_of_procedures,
+    worst_setting,
 )
 from tailoredbayes.studies.contract import (
     Claim,
@@ -128,12 +129,10 @@ def claims(results: Results) -> Iterator[Claim]:
     for procedure in (main, *others):
         part = only(found, procedure=procedure)
         words, _, below = count_signs(part)
-        worst = part.loc[part["gain"].idxmin()]
         yield Claim(
             "Figure 6",
             "Tailoring generally never results in poorer performance.",
-            f"*{procedure}*: {words}; the worst is {worst['gain']:+.1f} ± {worst['se']:.1f} per "
-            f"1000 at {worst['contamination']:.0%}, t = {worst['threshold']:g}.",
+            f"*{procedure}*: {words}; {worst_setting(part, ['contamination', 'threshold'])}.",
             if_known(below == 0, part),
         )
 
