@@ -62,7 +62,7 @@ clean:
 	@$(PYTHON) -c "import sys; v = sys.version_info; sys.exit(v < (3, 11) and 'tailoredbayes needs Python 3.11 or later, $(PYTHON) is %d.%d: say make PYTHON=/path/to/python' % v[:2])"
 	test -x .venv/bin/pip || $(PYTHON) -m venv --clear .venv
 	$(RUN) -m pip install --quiet --upgrade "pip>=25.1"
-	$(RUN) -m pip install --quiet --editable ".[dask,parquet]" --group dev
+	$(RUN) -m pip install --quiet --editable ".[bart,dask,parquet]" --group dev
 	@touch $@
 
 .venv/docs-ready: .venv/ready
@@ -74,5 +74,5 @@ clean:
 	@$(RUN) -c "import sys; v = sys.version_info; sys.exit(v[:2] != (3, 11) and 'make lowest wants Python 3.11, .venv has %d.%d: say make clean; make lowest PYTHON=/path/to/python3.11' % v[:2])"
 	$(RUN) -m uv venv --quiet --clear --seed --python $(RUN) .venv-lowest
 	$(RUN) -m uv pip install --quiet --python $(LOWEST) --resolution lowest-direct \
-	  --only-binary :all: --no-binary tailoredbayes --editable ".[dask,parquet]" --group test
+	  --only-binary :all: --no-binary tailoredbayes --editable ".[bart,dask,parquet]" --group test
 	@touch $@
