@@ -97,7 +97,7 @@ def effective_sample(record: Prospects, ax: Axes | None = None) -> Axes:
             ax.plot(record.discounts, share, label=f"t = {t:g}", **{**looks[t].points, **every})
         _discount_axis(ax, record.discounts)
         ax.set_ylim(-0.02, 1.02)
-        percent(ax.yaxis, "Effective share of the rows, ESS$_T$ / n")
+        percent(ax.yaxis, "Share of the rows left, ESS$_T$ / n")
         key(ax)
     return ax
 

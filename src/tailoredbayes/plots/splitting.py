@@ -21,6 +21,9 @@ _COLORS = {
     "development": "#D55E00",
 }
 
+# A box below this share of the rows has smaller type.
+_NARROW = 0.2
+
 
 def data_splitting(record: Splitting, ax: Axes | None = None) -> Axes:
     """Draw which rows were used for what: a row of boxes a split, as wide as the parts are large.
@@ -40,6 +43,7 @@ def data_splitting(record: Splitting, ax: Axes | None = None) -> Axes:
         A rectangle a part, its width the number of rows.
     """
     levels = _levels(record.parts)
+    whole = max(part.rows for part in record.parts)
     with canvas(ax, 4.6, 0.75 * len(levels) + 0.45) as ax:
         starts: dict[str, float] = {}
         for depth, parts in enumerate(levels):
@@ -49,9 +53,9 @@ def data_splitting(record: Splitting, ax: Axes | None = None) -> Axes:
                 left += taken.get(part.within, 0.0)
                 taken[part.within] = taken.get(part.within, 0.0) + part.rows
                 starts[part.name] = left
-                _box(ax, part, left, -depth)
+                _box(ax, part, left, -depth, whole)
         _uses(ax, record.parts, 1 - len(levels))
-        ax.set_xlim(0, max(part.rows for part in record.parts))
+        ax.set_xlim(0, whole)
         ax.set_axis_off()
     return ax
 
@@ -67,13 +71,14 @@ def _levels(parts: tuple[Part, ...]) -> list[list[Part]]:
     return levels
 
 
-def _box(ax: Axes, part: Part, left: float, bottom: float) -> None:
+def _box(ax: Axes, part: Part, left: float, bottom: float, whole: int) -> None:
     color = _COLORS[part.name]
     face: dict[str, Any] = {"facecolor": tint(color, 0.65), "edgecolor": color}
     ax.add_patch(Rectangle((left, bottom), part.rows, 0.72, label=part.name, **face))
     middle = left + part.rows / 2
     words = f"{part.name}\n{part.rows}"
-    ax.text(middle, bottom + 0.36, words, ha="center", va="center", linespacing=1.3)
+    size = 8 if part.rows > _NARROW * whole else 6.5
+    ax.text(middle, bottom + 0.36, words, ha="center", va="center", linespacing=1.3, fontsize=size)
 
 
 def _uses(ax: Axes, parts: tuple[Part, ...], lowest: float) -> None:
