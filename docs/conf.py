@@ -9,6 +9,7 @@ import re
 import sys
 from pathlib import Path
 
+from docutils.nodes import SkipNode
 from docutils.utils.math.latex2mathml import tex2mathml
 
 import tailoredbayes
@@ -59,6 +60,7 @@ nb_execution_in_temp = True
 nb_execution_timeout = 120
 nb_execution_raise_on_error = False  # all failures are shown; -W makes them errors
 nb_merge_streams = True
+nb_output_stderr = "error"  # a warning nobody expected is a failure
 nb_execution_show_tb = True
 
 # --- Reference --------------------------------------------------------------------------------
@@ -78,10 +80,16 @@ _KEYS = re.findall(r"^\[(\w+)\]$", _BIBLIOGRAPHY, re.MULTILINE)
 _CITED = re.compile(rf"\[({'|'.join(_KEYS)})(, [^\]]+)?\](?![(\[:])")
 
 
-def _list_studies(app, page, source):
-    """The studies' index is written by their runner: its pages are made its children here."""
-    if page == "studies/README":
+def _adapt(app, page, source):
+    """Take in what is written for readers of the repository: links get the site's places."""
+    if page == "studies/README":  # written by the studies' runner: its pages become its children
         source[0] += "\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
+    elif page in ("benchmarks", "contributing"):
+        file = re.search(r"{include} \.\./(.*)\n", source[0])[1]
+        text = (ROOT / file).read_text(encoding="utf-8")
+        text = text.replace("](docs/", "](").replace("](results/table.md)", "](#benchmarks)")
+        text = text.replace("](results/", "](../benchmarks/results/")
+        source[0] = re.sub(r"```{include} \.\./.*\n```\n", lambda _: text, source[0], count=1)
 
 
 def _cite_in_page(app, page, source):
@@ -128,22 +136,22 @@ def _find_by_last_name(app, env, node, contnode):
 # --- Mathematics ------------------------------------------------------------------------------
 
 
+_FENCE = re.compile(r"<mo>([{}\[\]|])</mo>")
+
+
+def _mathml(node, **how):
+    """Return a formula as MathML; braces keep the size they were written in."""
+    return _FENCE.sub(r'<mo stretchy="false">\1</mo>', tex2mathml(node.astext(), **how))
+
+
 def _inline_math(self, node):
-    self.body.append(tex2mathml(node.astext()))
-    raise _skip()
+    self.body.append(_mathml(node))
+    raise SkipNode
 
 
 def _block_math(self, node):
-    self.body.append('<div class="math-block">')
-    self.body.append(tex2mathml(node.astext(), as_block=True))
-    self.body.append("</div>")
-    raise _skip()
-
-
-def _skip():
-    from docutils.nodes import SkipNode
-
-    return SkipNode()
+    self.body.append(f'<div class="math-block">{_mathml(node, as_block=True)}</div>')
+    raise SkipNode
 
 
 # --- Measured figures -------------------------------------------------------------------------
@@ -212,7 +220,7 @@ myst_substitutions = {**_benchmarks(), **_studies()}
 def setup(app):
     """Connect what stands above."""
     app.add_html_math_renderer("mathml", (_inline_math, None), (_block_math, None))
-    app.connect("source-read", _list_studies)
+    app.connect("source-read", _adapt)
     app.connect("source-read", _cite_in_page)
     app.connect("autodoc-process-docstring", _cite_in_docstring, priority=900)
     app.connect("missing-reference", _find_by_last_name)
