@@ -18,9 +18,7 @@ def cells(seed=0):
         for t in (0.7, 0.1)
     ]
     frame = pd.DataFrame(rows)
-    return frame.assign(
-        tailored=rng.normal(size=len(frame)), standard=rng.normal(size=len(frame))
-    )
+    return frame.assign(tailored=rng.normal(size=len(frame)), standard=rng.normal(size=len(frame)))
 
 
 def test_a_difference_has_the_papers_standard_error():
