@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from tailoredbayes.checks import check_risk
 from tailoredbayes.findings import Finding, TailoringWarning
@@ -25,7 +25,7 @@ from tailoredbayes.weighting import distance_to_threshold
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TailoredEstimator", "generator", "search_facts", "search_table", "whole_number"]
+__all__ = ["TailoredEstimator", "generator", "search_facts", "whole_number"]
 
 Floats = NDArray[np.float64]
 
@@ -178,6 +178,16 @@ class TailoredEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         inside = np.clip(risk, np.finfo(float).tiny, 1 - np.finfo(float).epsneg)
         margin = np.log(inside / (1 - inside)) - np.log(threshold / (1 - threshold))
         return np.asarray(margin if self._positive == 1 else -margin)
+
+    def _searches(self) -> Sequence[Search]:
+        """Return the search for the discount of each threshold."""
+        raise NotImplementedError  # pragma: no cover
+
+    @property
+    def discount_table_(self) -> pd.DataFrame:
+        """Net benefit of each threshold, round, discount, repeat and fold; made when asked for."""
+        check_is_fitted(self)
+        return search_table(self._searches())
 
     def _tell(self) -> None:
         for finding in self.findings_:

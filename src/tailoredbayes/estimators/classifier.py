@@ -19,7 +19,6 @@ from tailoredbayes.estimators.base import (
     TailoredEstimator,
     generator,
     search_facts,
-    search_table,
 )
 from tailoredbayes.findings import Finding
 from tailoredbayes.fitting import (
@@ -173,7 +172,6 @@ class TailoredClassifier(TailoredEstimator):
                 model, take_rows(X, rows), labels[rows], weights[rows], "estimator"
             )
         self.discount_ = search.discount
-        self.discount_table_ = search_table([search])
         self.reference_risk_ = search.reference_risk
         self.weights_ = weights
         self.effective_sample_size_ = float(weights.sum())
@@ -230,6 +228,9 @@ class TailoredClassifier(TailoredEstimator):
     def decision_function(self, X: Any) -> Floats:
         """Logit of the risk less that of the threshold: treat at 0 and above."""
         return self._margin(self.risk(X), check_threshold(self.threshold))
+
+    def _searches(self) -> list[Search]:
+        return [self.search_]
 
     def _facts(self) -> dict[str, str]:
         return search_facts(self.search_, self.weights_, self.findings_)

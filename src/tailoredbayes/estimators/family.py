@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tailoredbayes.checks import check_array, check_thresholds
-from tailoredbayes.estimators.base import TailoredEstimator, generator, search_table
+from tailoredbayes.estimators.base import TailoredEstimator, generator
 from tailoredbayes.estimators.logistic import TailoredLogisticRegression
 from tailoredbayes.findings import Finding
 from tailoredbayes.fitting import Search, TailoredFit, fit_tailored, step_count
@@ -153,7 +153,6 @@ class TailoredFamily(TailoredEstimator):
         self.models_ = {fit.search.threshold: self._model(self._alone(), fit) for fit in fits}
         self.standard_ = self._model(self._alone().set_params(discount=0), standard)
         self.discounts_ = {t: model.discount_ for t, model in self.models_.items()}
-        self.discount_table_ = search_table([fit.search for fit in fits])
         once: dict[tuple[str, str], Finding] = {}
         for fit in fits:
             for finding in fit.findings:
@@ -169,6 +168,9 @@ class TailoredFamily(TailoredEstimator):
                 setattr(model, name, getattr(self, name))
         model._keep(fit)
         return model
+
+    def _searches(self) -> list[Search]:
+        return [model.fit_.search for model in self.models_.values()]
 
     def _facts(self) -> dict[str, str]:
         chosen = ", ".join(f"{t:g}: {d:.3g}" for t, d in self.discounts_.items())

@@ -14,10 +14,9 @@ from tailoredbayes.estimators.base import (
     TailoredEstimator,
     generator,
     search_facts,
-    search_table,
     whole_number,
 )
-from tailoredbayes.fitting import Settings, TailoredFit, fit_tailored, step_count
+from tailoredbayes.fitting import Search, Settings, TailoredFit, fit_tailored, step_count
 from tailoredbayes.inference.sampling import check_sampler
 from tailoredbayes.predictive import decision_certainty, mean_risk, risk_draws, risk_interval
 from tailoredbayes.priors import Prior
@@ -219,13 +218,15 @@ class TailoredLogisticRegression(TailoredEstimator):
         self.fit_ = fit
         self.draws_ = fit.draws
         self.discount_ = fit.search.discount
-        self.discount_table_ = search_table([fit.search])
         self.reference_risk_ = fit.search.reference_risk
         self.weights_ = fit.weights
         self.effective_sample_size_ = float(fit.weights.sum())
         self.coef_ = mean[None, first:]
         self.intercept_ = mean[:first] if first else np.zeros(1)
         self.findings_ = fit.findings
+
+    def _searches(self) -> list[Search]:
+        return [self.fit_.search]
 
     def _facts(self) -> dict[str, str]:
         facts = search_facts(self.fit_.search, self.weights_, self.findings_)
