@@ -412,7 +412,9 @@ def key_of_panels(
         key(placed[0], above=above, handles=shown)
         return
     for columns in range(min(len(shown), _MOST_COLUMNS), 0, -1):
-        legend = parent.legend(handles=shown, ncols=columns, loc="outside upper left", **_KEY)
+        legend = parent.legend(
+            handles=shown, ncols=columns, loc="outside upper left", **{**_KEY, "borderaxespad": 0.4}
+        )  # clear of the figure's edge, which would cut the first mark
         if legend.get_window_extent().width <= 0.94 * parent.bbox.width or columns == 1:
             return
         legend.remove()
