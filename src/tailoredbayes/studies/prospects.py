@@ -10,13 +10,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.model_selection import train_test_split
 
-from tailoredbayes.checks import check_number, check_thresholds
 from tailoredbayes.decision import net_benefit
 from tailoredbayes.estimators import TailoredFamily
 from tailoredbayes.evaluation.prospects import prospects
@@ -33,7 +30,7 @@ from tailoredbayes.studies.contract import (
     stream,
 )
 from tailoredbayes.studies.generators import Simulation1, Simulation2, Simulation3
-from tailoredbayes.studies.selection import real_data
+from tailoredbayes.studies.grounds import GroundSettings, ground_cells, split_real
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,35 +48,22 @@ _SIMULATIONS: dict[str, Any] = {
     **{f"simulation 2, prevalence {p:g}": Simulation2(p) for p in (0.1, 0.3, 0.5)},
     **{f"simulation 3, contamination {c:g}": Simulation3(c) for c in (0.0, 0.1)},
 }
-_REAL = ("wisconsin", "rotterdam", "gbsg")
 
 
 @dataclass(frozen=True)
-class ProspectsSettings:
+class ProspectsSettings(GroundSettings):
     """The study's settings."""
 
-    n: tuple[int, ...] = setting((500, 1000, 5000), "training rows of the simulations")
-    thresholds: tuple[float, ...] = setting((0.1, 0.3, 0.5, 0.7, 0.9), "of the simulations")
-    real_thresholds: tuple[float, ...] = setting((0.1, 0.2, 0.3, 0.4, 0.5), "of the real data")
-    repetitions: int = setting(20, "samples, or splits, of each data set")
     selection: str = setting("smooth", "rule for the discount")
-    test_share: float = setting(1 / 3, "of the real data")
-    seed: int = setting(2021, "seed of everything")
 
     def __post_init__(self) -> None:
-        check_thresholds(np.array([*self.thresholds, *self.real_thresholds]))
+        super().__post_init__()
         check_rule(self.selection)
-        advice = "20 splits give a standard error to go by"
-        check_number(self.repetitions, "repetitions", at_least=1, advice=advice)
 
 
 def cells(settings: ProspectsSettings) -> Iterator[Coordinates]:
-    """Give every data set and repetition; real data have the size they have."""
-    for repetition in range(settings.repetitions):
-        for name, n in product(_SIMULATIONS, settings.n):
-            yield {"data": name, "n": n, "repetition": repetition}
-        for name in _REAL:
-            yield {"data": name, "repetition": repetition}
+    """Give every data set and repetition."""
+    return ground_cells(settings, _SIMULATIONS)
 
 
 def cell(settings: ProspectsSettings, at: Coordinates) -> Tables:
@@ -96,15 +80,12 @@ def cell(settings: ProspectsSettings, at: Coordinates) -> Tables:
             return float(simulation.linear_net_benefit(intercept, slopes, t))
 
     else:
-        x, y = real_data(at["data"])
+        rows = split_real(at["data"], settings.test_share, rng)
+        x, y = rows.x, rows.y
         thresholds = settings.real_thresholds
-        seed = int(rng.integers(2**31))
-        x, test_x, y, test_y = train_test_split(
-            x, y, test_size=settings.test_share, stratify=y, random_state=seed
-        )
 
         def judge(model: Any, t: float) -> float:
-            return float(net_benefit(test_y, model.risk(test_x), t))
+            return float(net_benefit(rows.test_y, model.risk(rows.test_x), t))
 
     family = TailoredFamily(
         thresholds, selection=settings.selection, draws=_DRAWS, n_jobs=1, random_state=rng
@@ -112,10 +93,10 @@ def cell(settings: ProspectsSettings, at: Coordinates) -> Tables:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TailoringWarning)
         family.fit(x, y)
-    rows = []
+    found = []
     for outlook in prospects(family).outlooks:
         t = outlook.threshold
-        rows.append(
+        found.append(
             {
                 "n": len(y),
                 "threshold": t,
@@ -126,7 +107,7 @@ def cell(settings: ProspectsSettings, at: Coordinates) -> Tables:
                 "gain": 1000 * (judge(family.models_[t], t) - judge(family.standard_, t)),
             }
         )
-    return {"verdict": rows}
+    return {"verdict": found}
 
 
 def summarise(frame: pd.DataFrame) -> pd.DataFrame:
@@ -167,10 +148,7 @@ def about(results: Results) -> str:
         "by less, *unlikely* where it did not or hardly a row lies near the threshold. Here "
         "verdicts stand beside what came of them, in net true positives per 1000 patients at the "
         "threshold.\n\n"
-        f"- Simulated: {'; '.join(_SIMULATIONS)}; n = {', '.join(map(str, settings.n))}; "
-        f"t = {', '.join(map(str, settings.thresholds))}.\n"
-        f"- Real: {', '.join(_REAL)}; t = {', '.join(map(str, settings.real_thresholds))}; "
-        f"{settings.test_share:.0%} held out.\n"
+        f"{settings.told(_SIMULATIONS)}\n"
         f"- {settings.repetitions} repetitions; the rule for the discount is "
         f"*{settings.selection}*.\n\n"
         "The promise is that of the best of several discounts on the rows it was chosen by, and "

@@ -15,10 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import train_test_split
 
-from tailoredbayes import datasets
-from tailoredbayes.checks import check_number, check_thresholds
 from tailoredbayes.decision import net_benefit
 from tailoredbayes.fitting import Settings, Training, search_discounts, stage_1, tailored_weights
 from tailoredbayes.inference import find_modes
@@ -37,38 +34,31 @@ from tailoredbayes.studies.contract import (
     stream,
 )
 from tailoredbayes.studies.generators import Simulation1, Simulation2
+from tailoredbayes.studies.grounds import GroundSettings, ground_cells, split_real
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["STUDY", "SelectionSettings", "real_data", "summarise"]
+__all__ = ["STUDY", "SelectionSettings", "summarise"]
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class SelectionSettings:
+class SelectionSettings(GroundSettings):
     """The study's settings."""
 
-    n: tuple[int, ...] = setting((500, 1000, 5000), "training rows of the simulations")
-    thresholds: tuple[float, ...] = setting((0.1, 0.3, 0.5, 0.7, 0.9), "of the simulations")
-    real_thresholds: tuple[float, ...] = setting((0.1, 0.2, 0.3, 0.4, 0.5), "of the real data")
-    repetitions: int = setting(20, "samples, or splits, of each data set")
     rules: tuple[str, ...] = setting(tuple(RULES), "rules for the discount")
     designs: tuple[str, ...] = setting(("crossfit", "split"), "designs of stage 1")
     rounds: tuple[int, ...] = setting((0, 1, 2), "rounds that refine the reference risk")
     cv_repeats: tuple[int, ...] = setting((1, 4), "repeats of the cross-validation")
-    test_share: float = setting(1 / 3, "of the real data")
-    seed: int = setting(2021, "seed of everything")
 
     def __post_init__(self) -> None:
-        check_thresholds(np.array([*self.thresholds, *self.real_thresholds]))
+        super().__post_init__()
         for rule in self.rules:
             check_rule(rule)
         for design in self.designs:
             check_design(design)
-        advice = "20 splits give a standard error to go by"
-        check_number(self.repetitions, "repetitions", at_least=1, advice=advice)
 
 
 @dataclass(frozen=True)
@@ -85,7 +75,6 @@ _SIMULATIONS: dict[str, Any] = {
     "sim1, q = 1": Simulation1(1.0),
     "sim2, prevalence .3": Simulation2(0.3),
 }
-_REAL = ("wisconsin", "rotterdam", "gbsg")
 
 
 def _simulated(settings: SelectionSettings, name: str, n: int, rng: np.random.Generator) -> _Ground:
@@ -98,43 +87,20 @@ def _simulated(settings: SelectionSettings, name: str, n: int, rng: np.random.Ge
     return _Ground(x, y.astype(bool), settings.thresholds, judge)
 
 
-def real_data(name: str) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return a bundled data set as numbers: covariates (n, d) and who has the event."""
-    if name == "wisconsin":
-        data = datasets.load_wisconsin(dropna=True)
-        return data.data.to_numpy(dtype=np.float64), data.target.to_numpy() == 1
-    data = {"rotterdam": datasets.load_rotterdam, "gbsg": datasets.load_gbsg}[name]()
-    table = data.data
-    logs = [np.log1p(table[column]) for column in ("nodes", "pgr", "er")]
-    plain = [table["age"] / 10, table["meno"], table["grade"] == 3, table["hormon"]]
-    x = np.stack([np.asarray(column, dtype=np.float64) for column in (*plain, *logs)], axis=1)
-    return x, data.target.to_numpy() == 1
-
-
 def _split(settings: SelectionSettings, name: str, rng: np.random.Generator) -> _Ground:
-    x, y = real_data(name)
-    train, test = train_test_split(
-        np.arange(len(y)),
-        test_size=settings.test_share,
-        stratify=y,
-        random_state=int(rng.integers(2**31)),
-    )
+    rows = split_real(name, settings.test_share, rng)
 
     def judge(beta: Floats, threshold: float) -> float:
         root = np.zeros((1, len(beta), len(beta)))
-        risk = normal_risk(x[test], beta[:, None], root)[:, 0]
-        return float(net_benefit(y[test], risk, threshold))
+        risk = normal_risk(rows.test_x, beta[:, None], root)[:, 0]
+        return float(net_benefit(rows.test_y, risk, threshold))
 
-    return _Ground(x[train], y[train], settings.real_thresholds, judge)
+    return _Ground(rows.x, rows.y, settings.real_thresholds, judge)
 
 
 def cells(settings: SelectionSettings) -> Iterator[Coordinates]:
-    """Give every data set and repetition; real data have the size they have."""
-    for repetition in range(settings.repetitions):
-        for name, n in product(_SIMULATIONS, settings.n):
-            yield {"data": name, "n": n, "repetition": repetition}
-        for name in _REAL:
-            yield {"data": name, "repetition": repetition}
+    """Give every data set and repetition."""
+    return ground_cells(settings, _SIMULATIONS)
 
 
 def cell(settings: SelectionSettings, at: Coordinates) -> Tables:
@@ -237,10 +203,7 @@ def about(results: Results) -> str:
         "design of stage 1, refinement rounds and repeats of the 5-fold cross-validation. The "
         'paper\'s procedure is "max", "split", 0 rounds, 1 repeat. Simulations are judged by '
         "their exact net benefit, real data on the rows held out.\n\n"
-        f"- Simulated: {'; '.join(_SIMULATIONS)}; n = {', '.join(map(str, settings.n))}; "
-        f"t = {', '.join(map(str, settings.thresholds))}.\n"
-        f"- Real: {', '.join(_REAL)}; t = {', '.join(map(str, settings.real_thresholds))}; "
-        f"{settings.test_share:.0%} held out.\n"
+        f"{settings.told(_SIMULATIONS)}\n"
         f"- {settings.repetitions} repetitions; a cell is one data set, size and threshold: "
         f"{frame.groupby(['data', 'n', 'threshold']).ngroups} cells. *Clear harm*: a cell's mean "
         "gain is more than two standard errors below zero. Simulated and real cells count alike."
