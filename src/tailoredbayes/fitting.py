@@ -34,6 +34,7 @@ from tailoredbayes.reference import (
 )
 from tailoredbayes.rows import available_threads
 from tailoredbayes.selection import (
+    DEFAULT_RULE,
     Choice,
     HeldOut,
     Problem,
@@ -98,7 +99,7 @@ class Settings:
 
     discount: float | None = None  # None: by cross-validation
     discounts: Floats | None = None  # None: the default grid
-    selection: str = "smooth"
+    selection: str = DEFAULT_RULE
     cv: Any = 5
     cv_repeats: int = 1
     rounds: int = 0

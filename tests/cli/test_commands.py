@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import inspect
 import json
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from commands import QUICK, patients, run
 
 import tailoredbayes as tb
+from tailoredbayes.cli import fit as fit_command
 from tailoredbayes.cli.options import read_thresholds
 
 pytestmark = pytest.mark.filterwarnings("ignore::tailoredbayes.TailoringWarning")
@@ -509,3 +511,12 @@ def test_the_demo_ends_with_the_reports_path(tmp_path):
     for step in steps[:2]:
         assert run(*step).code == 0
     assert (tmp_path / "demo" / "risks.csv").read_bytes() == risks
+
+
+def test_what_is_not_said_is_the_estimators_default():
+    command = inspect.signature(fit_command.command).parameters
+    estimator = inspect.signature(tb.TailoredFamily).parameters
+    shared = set(command) & set(estimator) - {"discount_grid", "prior", "thresholds"}
+    assert {"selection", "cv", "cv_repeats", "rounds", "sampler", "draws"} <= shared
+    for name in sorted(shared):
+        assert command[name].default == estimator[name].default, name

@@ -43,10 +43,10 @@ def records():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tb.TailoringWarning)
         family = tb.TailoredFamily(
-            THRESHOLDS, discount_grid=[0, 5, 20], draws=400, random_state=0
+            THRESHOLDS, discount_grid=[0, 5, 20], selection="smooth", draws=400, random_state=0
         ).fit(X, y)
         split = tb.TailoredLogisticRegression(
-            0.3, design="split", discount_grid=[0, 5], draws=100, random_state=0
+            0.3, design="split", selection="smooth", discount_grid=[0, 5], draws=100, random_state=0
         ).fit(X, y)
     standard, tailored = family.standard_, family.models_[0.3]
     assert min(family.discounts_.values()) > 0  # or TB and SB would be drawn alike

@@ -34,7 +34,7 @@ def test_every_cell_is_judged_at_every_threshold_by_every_procedure(small):
     _, results = small
     table = results["net_benefit"]
     assert len(table) == results.cells * 2 * 2
-    assert set(table["procedure"]) == {"crossfit, smooth", "split, max"}
+    assert set(table["procedure"]) == {"crossfit, one_se", "split, max"}
     assert table.drop(columns=["procedure"]).apply(np.isfinite).all().all()
 
 
@@ -201,7 +201,7 @@ def test_tailoring_gains_where_section_3_1_says_so(tmp_path):
     """
     settings = sim1.Sim1Settings(n=(5000,), q=(1.0,), thresholds=(0.3, 0.5, 0.7))
     results = run_study(sim1.STUDY, settings, folder=tmp_path, n_jobs=2, verbose=0)
-    found = only(gains(results, ["procedure", "threshold"]), procedure="crossfit, smooth")
+    found = only(gains(results, ["procedure", "threshold"]), procedure="crossfit, one_se")
     found = found.set_index("threshold")
     assert found.loc[0.3, "gain"] > 3 * found.loc[0.3, "se"]
     assert found.loc[0.7, "gain"] > 3 * found.loc[0.7, "se"]

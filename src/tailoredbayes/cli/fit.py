@@ -83,8 +83,8 @@ def command(
         str, typer.Option(help="lambda: a number, 0 for standard Bayes, or cv to choose it")
     ] = "cv",
     selection: Annotated[
-        str, typer.Option(help="the rule that chooses it: smooth, max, one_se or guarded")
-    ] = "smooth",
+        str, typer.Option(help="the rule that chooses it: one_se, max, smooth or guarded")
+    ] = "one_se",
     cv: Annotated[int, typer.Option(help="folds of that search")] = 5,
     cv_repeats: Annotated[int, typer.Option(help="how often the folds are drawn anew")] = 1,
     rounds: Annotated[int, typer.Option(help="refinement rounds of the search")] = 0,

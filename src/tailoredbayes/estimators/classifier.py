@@ -39,7 +39,7 @@ from tailoredbayes.reference import (
     refuse_one_class,
     weighted_fit,
 )
-from tailoredbayes.selection import HeldOut, Problem
+from tailoredbayes.selection import DEFAULT_RULE, HeldOut, Problem
 from tailoredbayes.weighting import NEVER
 
 __all__ = ["TailoredClassifier"]
@@ -99,7 +99,7 @@ class TailoredClassifier(TailoredEstimator):
         *,
         discount: float | str = "cv",
         discount_grid: ArrayLike | None = None,
-        selection: str = "smooth",
+        selection: str = DEFAULT_RULE,
         cv: Any = 5,
         cv_repeats: int = 1,
         rounds: int = 0,

@@ -17,6 +17,7 @@ from tailoredbayes.findings import Finding
 from tailoredbayes.fitting import Search, TailoredFit, fit_tailored, step_count
 from tailoredbayes.priors import Prior
 from tailoredbayes.progress import progress_bar
+from tailoredbayes.selection import DEFAULT_RULE
 from tailoredbayes.storage import save, storable
 
 __all__ = ["TailoredFamily"]
@@ -72,7 +73,7 @@ class TailoredFamily(TailoredEstimator):
         *,
         discount: float | str = "cv",
         discount_grid: ArrayLike | None = None,
-        selection: str = "smooth",
+        selection: str = DEFAULT_RULE,
         cv: Any = 5,
         cv_repeats: int = 1,
         rounds: int = 0,

@@ -21,6 +21,7 @@ from tailoredbayes.inference.sampling import check_sampler
 from tailoredbayes.predictive import decision_certainty, mean_risk, risk_draws, risk_interval
 from tailoredbayes.priors import Prior
 from tailoredbayes.progress import progress_bar
+from tailoredbayes.selection import DEFAULT_RULE
 from tailoredbayes.storage import save, storable
 
 if TYPE_CHECKING:
@@ -50,11 +51,12 @@ class TailoredLogisticRegression(TailoredEstimator):
     discount_grid : array-like, optional
         Discounts to try; 0 is always added. By default 0 and eight log-spaced values up to 100,
         as far as enough weighted events remain.
-    selection : {"smooth", "max", "one_se", "guarded"}
-        The rule that chooses among them: the highest net benefit with the decision smoothed near
-        the threshold; the highest mean net benefit (the paper's); the smallest discount within a
-        standard error of it; "smooth" where it beats standard Bayes by a standard error, and
-        standard Bayes otherwise. docs/studies/selection.md has the evidence for the default.
+    selection : {"one_se", "max", "smooth", "guarded"}
+        The rule that chooses among them: the smallest discount whose net benefit is within a
+        standard error of the highest; the highest mean net benefit (the paper's); the highest
+        with the decision smoothed near the threshold; "smooth" where it beats standard Bayes by
+        a standard error, and standard Bayes otherwise. docs/studies/selection.md has the
+        evidence for the default.
     cv : int or splitter
         Stratified folds of the search.
     cv_repeats : int
@@ -133,7 +135,7 @@ class TailoredLogisticRegression(TailoredEstimator):
         *,
         discount: float | str = "cv",
         discount_grid: ArrayLike | None = None,
-        selection: str = "smooth",
+        selection: str = DEFAULT_RULE,
         cv: Any = 5,
         cv_repeats: int = 1,
         rounds: int = 0,

@@ -22,6 +22,7 @@ from tailoredbayes.evaluation.posteriors import posterior_overlap
 from tailoredbayes.evaluation.prospects import prospects
 from tailoredbayes.evaluation.splitting import data_splitting
 from tailoredbayes.predictive import risk_draws
+from tailoredbayes.selection import DEFAULT_RULE
 from tailoredbayes.studies.cohorts import (
     check_common,
     difference_rows,
@@ -75,7 +76,8 @@ class BreastSettings:
         ("split", "crossfit"), "stage 1 of each procedure: split (20/80), crossfit"
     )
     selection: tuple[str, ...] = setting(
-        ("max", "smooth"), "rule for the discount of each procedure: max, smooth, one_se, guarded"
+        ("max", DEFAULT_RULE),
+        "rule for the discount of each procedure: max, one_se, smooth, guarded",
     )
     exemplar: float = setting(0.15, "threshold of the posteriors and weights shown")
     discount: float = setting(20.0, "a discount whose posterior is shown beside the chosen ones'")

@@ -63,7 +63,7 @@ class CalibrationSettings:
     years: float = setting(3.0, "horizon of recurrence or death, in years")
     features: str = setting("raw", "how heavy-tailed covariates enter: raw, log")
     design: str = setting("split", "stage 1: split (20/80, the paper's), crossfit")
-    selection: str = setting("max", "rule for the discount: max (the paper's), smooth, one_se")
+    selection: str = setting("max", "rule for the discount: max (the paper's), one_se, smooth")
     pivot: float = setting(0.5, "the risk about which over- and underfitting stretch")
     sampler: str = setting("auto", "auto, importance, nuts, metropolis (the paper's), laplace")
     draws: int = setting(4000, "posterior draws")

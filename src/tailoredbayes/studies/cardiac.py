@@ -22,6 +22,7 @@ from tailoredbayes.estimators import TailoredFamily
 from tailoredbayes.evaluation.posteriors import posterior_intervals
 from tailoredbayes.predictive import expit
 from tailoredbayes.reference import recalibration
+from tailoredbayes.selection import DEFAULT_RULE
 from tailoredbayes.studies.cohorts import (
     check_common,
     difference_rows,
@@ -233,7 +234,7 @@ class CardiacSettings:
     slope: float = setting(0.9, "drift: its slope")
     saturation: float = setting(3.0, "changed: how far risk factors add up, on the logit")
     selection: tuple[str, ...] = setting(
-        ("max", "smooth"), "rule for the discount of each procedure: max (the paper's), smooth"
+        ("max", DEFAULT_RULE), "rule for the discount of each procedure: max (the paper's), one_se"
     )
     population: int = setting(10000, "fresh patients of known risk that judge every fit")
     sampler: str = setting("auto", "auto, importance, nuts, metropolis (the paper's), laplace")

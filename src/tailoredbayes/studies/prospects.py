@@ -18,7 +18,7 @@ from tailoredbayes.decision import net_benefit
 from tailoredbayes.estimators import TailoredFamily
 from tailoredbayes.evaluation.prospects import prospects
 from tailoredbayes.findings import TailoringWarning
-from tailoredbayes.selection import check_rule
+from tailoredbayes.selection import DEFAULT_RULE, check_rule
 from tailoredbayes.studies.contract import (
     Claim,
     Coordinates,
@@ -54,7 +54,7 @@ _SIMULATIONS: dict[str, Any] = {
 class ProspectsSettings(GroundSettings):
     """The study's settings."""
 
-    selection: str = setting("smooth", "rule for the discount")
+    selection: str = setting(DEFAULT_RULE, "rule for the discount")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -22,7 +22,7 @@ from tailoredbayes.inference.sampling import check_sampler
 from tailoredbayes.predictive import logistic_normal_mean, mean_risk
 from tailoredbayes.reference import check_design
 from tailoredbayes.rows import one_blas_thread
-from tailoredbayes.selection import check_rule
+from tailoredbayes.selection import DEFAULT_RULE, check_rule
 from tailoredbayes.studies.contract import Coordinates, setting, stream
 from tailoredbayes.studies.generators import RiskFunction, Simulation
 
@@ -59,7 +59,8 @@ class SimulationSettings:
         ("crossfit", "split"), "stage 1 of each procedure: crossfit, split (20/80)"
     )
     selection: tuple[str, ...] = setting(
-        ("smooth", "max"), "rule for the discount of each procedure: smooth, max, one_se, guarded"
+        (DEFAULT_RULE, "max"),
+        "rule for the discount of each procedure: one_se, max, smooth, guarded",
     )
     sampler: str = setting("laplace", "laplace, importance, nuts, metropolis (the paper's), auto")
     draws: int = setting(4000, "posterior draws")
@@ -87,7 +88,7 @@ def procedures(settings: SimulationSettings) -> list[str]:
     """Return the names of the procedures, the main one first.
 
     >>> procedures(SimulationSettings())
-    ['crossfit, smooth', 'split, max']
+    ['crossfit, one_se', 'split, max']
     """
     return [f"{d}, {s}" for d, s in zip(settings.design, settings.selection, strict=True)]
 

@@ -14,6 +14,7 @@ import numpy as np
 from tailoredbayes.checks import check_number
 from tailoredbayes.estimators import TailoredFamily
 from tailoredbayes.evaluation.grids import difference_grid
+from tailoredbayes.selection import DEFAULT_RULE
 from tailoredbayes.studies.breast import check_features, cohort
 from tailoredbayes.studies.cohorts import (
     check_common,
@@ -56,7 +57,8 @@ class WeightingSettings:
         ("split", "crossfit"), "stage 1 of each procedure: split (20/80), crossfit"
     )
     selection: tuple[str, ...] = setting(
-        ("max", "smooth"), "rule for the discount of each procedure: max, smooth, one_se, guarded"
+        ("max", DEFAULT_RULE),
+        "rule for the discount of each procedure: max, one_se, smooth, guarded",
     )
     sampler: str = setting("auto", "auto, importance, nuts, metropolis (the paper's), laplace")
     draws: int = setting(4000, "posterior draws")

@@ -18,6 +18,7 @@ from tailoredbayes import datasets
 from tailoredbayes.checks import check_number
 from tailoredbayes.estimators import TailoredFamily
 from tailoredbayes.evaluation.posteriors import posterior_intervals
+from tailoredbayes.selection import DEFAULT_RULE
 from tailoredbayes.studies.cohorts import (
     check_common,
     difference_rows,
@@ -61,7 +62,8 @@ class WisconsinSettings:
         ("split", "crossfit"), "stage 1 of each procedure: split (20/80), crossfit"
     )
     selection: tuple[str, ...] = setting(
-        ("max", "smooth"), "rule for the discount of each procedure: max, smooth, one_se, guarded"
+        ("max", DEFAULT_RULE),
+        "rule for the discount of each procedure: max, one_se, smooth, guarded",
     )
     exemplars: tuple[float, ...] = setting((0.3, 0.5), "thresholds of the posteriors shown")
     sampler: str = setting("auto", "auto, importance, nuts, metropolis (the paper's), laplace")
