@@ -22,6 +22,7 @@ __all__ = [
     "check_number",
     "check_outcome",
     "check_risk",
+    "check_risk_columns",
     "check_same_length",
     "check_sample_weight",
     "check_threshold",
@@ -36,6 +37,8 @@ ScalarOrCurve = TypeVar("ScalarOrCurve", float, FloatArray)
 """One threshold in, one number out; an array of thresholds in, a curve out."""
 
 _LARGEST = float(np.finfo(np.float64).max)
+# By so much a classifier's probabilities of all classes may miss 1: single precision.
+_ROUNDING = 1e-6
 
 
 def check_number(
@@ -231,6 +234,41 @@ not percentages, scores or log-odds
         expected="lie between 0 and 1",
         advice="pass probabilities of the event, not percentages, scores or log-odds",
     )
+    return values
+
+
+def check_risk_columns(risks: ArrayLike, name: str, *, advice: str) -> FloatArray:
+    """Return risks of the event (n, columns), as of several thresholds or draws, within [0, 1].
+
+    What a classifier's ``predict_proba`` returns has a column a class, and is refused: its columns
+    would be taken for risks of the one event.
+
+    Examples
+    --------
+    >>> check_risk_columns([[0.2, 0.3], [0.6, 0.5]], "draws", advice="pass (n, draws)")
+    array([[0.2, 0.3],
+           [0.6, 0.5]])
+    >>> check_risk_columns([[0.8, 0.2], [0.4, 0.6]], "draws", advice="pass (n, draws)")
+    Traceback (most recent call last):
+        ...
+    ValueError: draws must hold risks of the event in every column, got columns that add up to 1 \
+in each row, as predict_proba returns them; pass predict_proba(X)[:, 1]
+    """
+    values = check_array(risks, name, ndim=(2,), advice=advice)
+    check_within(
+        values,
+        name,
+        0.0,
+        1.0,
+        expected="lie between 0 and 1",
+        advice="pass probabilities of the event, not percentages, scores or log-odds",
+    )
+    # Columns that are all alike add up to 1 too where the one risk is 1 / columns.
+    if np.ptp(values, axis=1).any() and (np.abs(values.sum(axis=1) - 1) < _ROUNDING).all():
+        raise ValueError(
+            f"{name} must hold risks of the event in every column, got columns that add up to 1 in "
+            "each row, as predict_proba returns them; pass predict_proba(X)[:, 1]"
+        )
     return values
 
 

@@ -15,12 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailoredbayes.checks import (
-    FloatArray,
-    check_array,
-    check_number,
-    check_within,
-)
+from tailoredbayes.checks import FloatArray, check_number, check_risk_columns
 from tailoredbayes.evaluation.cells import (
     ALL,
     NONE,
@@ -306,16 +301,8 @@ def _check_risk_draws(risk_draws: Mapping[str, ArrayLike] | None) -> dict[str, F
     found = {}
     for name, given in (risk_draws or {}).items():
         label = f"risk_draws[{name!r}]"
-        risk = check_array(given, label, ndim=(2,), advice="pass (n, draws), as risk_draws(X)")
-        check_within(
-            risk,
-            label,
-            0.0,
-            1.0,
-            expected="lie between 0 and 1",
-            advice="pass probabilities of the event, not percentages, scores or log-odds",
-        )
-        found[str(name)] = risk
+        advice = "pass (n, draws), as risk_draws(X)"
+        found[str(name)] = check_risk_columns(given, label, advice=advice)
     return found
 
 

@@ -171,8 +171,9 @@ def decision_curve(
         ``prevalence`` is given.
     models
         A model or a mapping from names to models: risks per row, risks (n, thresholds) where they
-        depend on the threshold, a fitted classifier, or a fitted :class:`TailoredFamily`. The
-        names "all" and "none" are taken.
+        depend on the threshold, a fitted classifier (whose event is its ``pos_label``, or else the
+        larger of two numbers), or a fitted :class:`TailoredFamily`. The names "all" and "none" are
+        taken.
     thresholds
         t strictly between 0 and 1, one or several. None takes the thresholds of the family among
         the models, or else those of

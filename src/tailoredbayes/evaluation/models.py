@@ -7,12 +7,13 @@ models does: such a model has a column of risks for each threshold.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tailoredbayes.checks import check_array, check_risk, check_same_length, check_within
+from tailoredbayes.checks import check_risk, check_risk_columns, check_same_length
 
 __all__ = ["family_thresholds", "model_risks"]
 
@@ -34,7 +35,8 @@ def model_risks(
     models
         One model or a mapping from names to models. A model is an array of risks (n,), an array
         (n, thresholds), a fitted classifier, or a fitted family of tailored models (anything with
-        ``risks(X)`` and ``thresholds_``).
+        ``risks(X)`` and ``thresholds_``). A classifier's event is its ``pos_label``, or else the
+        larger of two numbers; of labels that are text none can be told.
     event
         Checked outcomes of the rows: only their number matters here.
     thresholds
@@ -81,24 +83,37 @@ def _one_model(model: Any, thresholds: Floats | None, X: Any, label: str) -> Flo
     if hasattr(model, "risk") and hasattr(model, "predict_proba"):  # one of ours: the event's risk
         return check_risk(model.risk(_given(X, label)), label)
     if hasattr(model, "predict_proba"):
-        return check_risk(model.predict_proba(_given(X, label))[:, 1], label)
+        column = _event_column(model, label)
+        return check_risk(model.predict_proba(_given(X, label))[:, column], label)
     if thresholds is None or np.ndim(model) != 2:
         return check_risk(model, label)
-    risk = check_array(model, label, ndim=(2,))
-    check_within(
-        risk,
-        label,
-        0.0,
-        1.0,
-        expected="lie between 0 and 1",
-        advice="pass probabilities of the event, not percentages, scores or log-odds",
-    )
+    risk = check_risk_columns(model, label, advice="pass (n,) or (n, thresholds)")
     if risk.shape[1] != len(thresholds):
         raise ValueError(
             f"{label} must have a column of risks for each of the {len(thresholds)} thresholds, "
             f"got shape {risk.shape}; for one risk a row pass {label}[:, 0]"
         )
     return risk
+
+
+def _event_column(model: Any, label: str) -> int:
+    """Return which column of ``predict_proba`` is the event's, which y_true calls 1."""
+    classes = np.asarray(getattr(model, "classes_", (0, 1))).tolist()
+    advice = "pass its risks of the event, as in model.predict_proba(X)[:, 1]"
+    if len(classes) != 2:
+        raise ValueError(
+            f"{label} must be a classifier of two classes, got one of {len(classes)}; {advice}"
+        )
+    last = model.steps[-1][1] if hasattr(model, "steps") else model  # of a pipeline
+    event = getattr(last, "pos_label", None)
+    if event is not None:
+        return int(classes.index(event))
+    if not all(isinstance(name, Real) for name in classes):
+        raise ValueError(
+            f"{label} was fitted to the labels {classes[0]!r} and {classes[1]!r}, and y_true does "
+            f"not say which of them is 1; {advice}"
+        )
+    return 1
 
 
 def _given(X: Any, label: str) -> Any:

@@ -19,6 +19,7 @@ from tailoredbayes.checks import (
     check_array,
     check_number,
     check_outcome,
+    check_risk_columns,
     check_same_length,
     check_sample_weight,
     check_threshold,
@@ -230,15 +231,7 @@ def _draw_blocks(model: Any, X: Any) -> tuple[Iterator[tuple[int, Floats]], int,
             f"model must give draws of each risk (risk_draws), got {type(model).__name__}, whose "
             "risks have no posterior; pass a tailored logistic regression or risk draws (n, draws)"
         )
-    draws = check_array(model, "model", ndim=(2,), advice="pass risk draws (patients, draws)")
-    check_within(
-        draws,
-        "model",
-        0.0,
-        1.0,
-        expected="lie between 0 and 1",
-        advice="pass draws of the risk, not of scores or log-odds",
-    )
+    draws = check_risk_columns(model, "model", advice="pass risk draws (patients, draws)")
     return iter([(0, draws)]), len(draws), np.arange(len(draws))
 
 
