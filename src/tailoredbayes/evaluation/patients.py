@@ -325,9 +325,10 @@ def deferral(
     Returns
     -------
     Deferral
-        For each level: the share deferred, NB, its gain over deferring no one with the standard
-        error of its mean over patients, and the cost of a test at which the gain would be 0 (nan
-        where no one is deferred).
+        For each level: the share deferred, NB, its gain over deferring no one with its standard
+        error, and the cost of a test at which the gain would be 0 (nan where no one is deferred).
+        The gain is a mean over patients, and its error that of :func:`decision_curve`: weights are
+        those of a survey.
 
     Examples
     --------
@@ -366,7 +367,7 @@ def deferral(
     worth = change @ w / total
     gain = worth - cost * share
     row = change - cost * sent
-    spread = ((row - gain[:, None]) ** 2) @ w / max(total - 1, 1) / total
+    spread = ((row - gain[:, None]) ** 2) @ w**2 / total**2
     without = float(by_risk @ w) / total
     with np.errstate(invalid="ignore"):
         even = np.where(share > 0, worth / np.where(share > 0, share, 1.0), math.nan)
