@@ -181,7 +181,8 @@ tb.plots.effective_sample(tb.prospects(tailored.reference_risk_, [0.1, 0.15, 0.2
             Picture(
                 "figure-s9",
                 "Figure S9: net benefit along the discount",
-                "",
+                "A diamond is the discount chosen, by the default rule from smoothed net benefits; "
+                "the paper's rule, `max`, takes the highest point.",
                 """\
 tb.plots.discount_search(tb.prospects(family, [0.1, 0.15, 0.2, 0.3, 0.4, 0.5]))""",
             ),
@@ -232,8 +233,9 @@ for e in (0, 0.05, 0.1):
             Picture(
                 "figure-7",
                 "Figure 7: difference in net benefit",
-                "Five splits into design and development rows. Thick: one standard error over the "
-                "splits, as in the paper. Thin: the test rows' own, which the paper leaves out.",
+                "Five splits into design and development rows; SB learns from both. Thick: one "
+                "standard error over the splits, as in the paper. Thin: the test rows' own, which "
+                "the paper leaves out.",
                 """\
 fits = [{"TB": fit(seed, design="split"), "SB": standard} for seed in range(5)]
 found = [tb.net_benefit_difference(y_test, models, against="SB", X=X_test) for models in fits]
@@ -312,8 +314,8 @@ def rows(simulation, n=5000, seed=2):
 unit, wide = np.linspace(0, 1, 101), np.linspace(-4, 5, 201)
 sim1, sim2, rare = Simulation1(q=1), Simulation2(prevalence=0.5), Simulation1(q=0.1)
 fit1, fit2 = (tb.TailoredFamily(odds, random_state=0).fit(*rows(one)) for one in (sim1, sim2))
-fit3 = tb.TailoredLogisticRegression(0.5, random_state=0).fit(*rows(rare, 1000))
-both1 = {"SB": fit1.standard_, "TB": fit1}
+fit3 = tb.TailoredFamily([0.5], random_state=0).fit(*rows(rare, 1000))
+both1, both3 = ({"SB": fit.standard_, "TB": fit} for fit in (fit1, fit3))
 by_prevalence = repeat("prevalence", [Simulation2(share) for share in (0.1, 0.3, 0.5)])""",
         (
             Picture(
@@ -393,12 +395,13 @@ tb.plots.grid(tb.net_benefit_grid(cells, shown, panel="contamination"))""",
                 """\
 ax = tb.plots.points(*rows(rare, 1000))
 tb.plots.boundaries(tb.optimal_boundaries(rare, odds, unit), ax)
-tb.plots.boundaries(tb.decision_boundaries({"TB": fit3}, 0.5, unit), ax)""",
+tb.plots.boundaries(tb.decision_boundaries(both3, 0.5, unit), ax)""",
             ),
             Picture(
                 "figure-s3",
                 "Figure S3: against a flexible model",
-                "The paper's is BART; here it is the share of events among 50 nearest neighbours.",
+                "The paper's is BART, as in `tailoredbayes study run bart`; here it is the share "
+                "of events among 50 nearest neighbours.",
                 """\
 found = tb.difference_grid(by_prevalence, against="neighbours", panel="prevalence", line="n")
 tb.plots.grid(found)""",

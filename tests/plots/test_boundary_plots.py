@@ -1,11 +1,14 @@
 """Boundaries, points and study grids show what their records hold."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from drawn import bars, lines, shades
 from numpy.testing import assert_allclose, assert_array_equal
 
+import tailoredbayes as tb
 from tailoredbayes import plots
+from tailoredbayes.evaluation.boundaries import Boundaries, Boundary
 
 
 def test_boundaries_show_lines_and_bands(records):
@@ -72,3 +75,39 @@ def test_the_lines_of_a_grid_are_named_by_setting_or_by_model(records):
     assert list(bars(models)) == ["TB", "SB", "optimal"]
     assert sizes.get_ylabel().startswith("Difference in net true")
     assert models.get_ylabel() == "Net true positives\nper 1000"
+
+
+def test_every_branch_is_named_where_it_leaves_by_the_top_or_to_the_right():
+    """x1 x2 = k in [0, 4] x [0, 2] comes in by the top at x1 = k / 2 and ends at x2 = k / 4."""
+    x1 = np.linspace(0, 4, 401)
+    with np.errstate(divide="ignore"):
+        curves = [Boundary("optimal", t, x1, (k / x1)[None]) for t, k in ((0.2, 2), (0.6, 6))]
+    ax = plt.subplots()[1]
+    ax.plot([0, 4], [0, 2], label="_")
+    ax.set(xlim=(0, 4), ylim=(0, 2))
+    plots.boundaries(Boundaries(tuple(curves), ("x1", "x2")), ax)
+    places = [(text.get_text(), *text.xy) for text in ax.texts]
+    assert [name for name, *_ in places] == ["0.2", "0.2", "0.6", "0.6"]
+    expected = [(1, 2), (4, 0.5), (3, 2), (4, 1.5)]
+    assert_allclose([place for _, *place in places], expected, atol=1e-3)
+
+
+def test_names_that_would_overlap_are_left_out():
+    x1 = np.linspace(0, 1, 11)
+    lines_ = [Boundary("optimal", t, x1, (t * x1)[None]) for t in (0.5, 0.51, 0.9)]
+    ax = plots.boundaries(Boundaries(tuple(lines_), ("x1", "x2")))
+    assert [text.get_text() for text in ax.texts] == ["0.5", "0.9"]
+
+
+def test_a_boundary_that_leaves_through_the_bottom_is_named_there():
+    x1 = np.linspace(0, 1, 11)
+    falling = Boundary("optimal", 0.4, x1, (0.5 - x1)[None])
+    ax = plots.boundaries(Boundaries((falling,), ("x1", "x2")))
+    (name,) = ax.texts
+    assert name.get_text() == "0.4"
+    assert_allclose(name.xy, (0.5, 0))
+
+
+def test_fitted_boundaries_of_several_thresholds_are_named_too(records):
+    fitted = tb.decision_boundaries({"TB": records.family}, [0.2, 0.4], np.linspace(0, 1, 11))
+    assert {text.get_text() for text in plots.boundaries(fitted).texts} == {"0.2", "0.4"}

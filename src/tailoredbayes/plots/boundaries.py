@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import ArrayLike
+from matplotlib.text import Annotation
+from numpy.typing import ArrayLike, NDArray
 
 from tailoredbayes.checks import check_array, check_outcome, check_same_length
 from tailoredbayes.evaluation.boundaries import Boundaries, Boundary
 from tailoredbayes.plots.style import EVENT, INK, NO_EVENT, Style, band, canvas, key, styles, tint
 
 __all__ = ["boundaries", "points"]
+
+Floats = NDArray[np.float64]
+Range = tuple[float, float]
 
 
 def boundaries(record: Boundaries, ax: Axes | None = None) -> Axes:
@@ -47,9 +52,10 @@ def boundaries(record: Boundaries, ax: Axes | None = None) -> Axes:
             limits = ((float(x1.min()), float(x1.max())),) * 2
         ax.set_xlim(limits[0])
         ax.set_ylim(limits[1])
+        several = len({curve.threshold for curve in record.curves}) > 1
         for curve in record.curves:
-            if curve.model == "optimal":
-                _name_threshold(ax, curve)
+            if several or curve.model == "optimal":
+                _name_threshold(ax, curve, INK if curve.low is None else looks[curve.model].color)
         key(ax, above=8)
     return ax
 
@@ -65,28 +71,55 @@ def _boundary(ax: Axes, curve: Boundary, look: Style, said: set[object]) -> None
         band(ax, curve.x1, curve.low, curve.high, look.color, 0.45)
 
 
-def _name_threshold(ax: Axes, curve: Boundary) -> None:
-    """Write the threshold at the last point of the boundary's last branch within the axes."""
-    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+# Names nearer to each other than this, in shares of the axes, would overlap.
+_NAME = np.array([0.065, 0.04])
+
+
+def _name_threshold(ax: Axes, curve: Boundary, color: str) -> None:
+    """Write the threshold where the boundary leaves the axes, at the right and along the top."""
+    across, up = ax.get_xlim(), ax.get_ylim()
+    size = np.array([across[1] - across[0], up[1] - up[0]])
+    ends = [end for x2 in curve.x2 for end in _ends(curve.x1, x2, across, up)]
+    for place, above in ends or _last(curve, across, up):
+        apart = [np.abs((place - np.array(text.xy)) / size) for text in _names(ax)]
+        if not any((gap < _NAME).all() for gap in apart):
+            ax.annotate(
+                f"{curve.threshold:g}",
+                (float(place[0]), float(place[1])),
+                xytext=(0, 2) if above else (3, 0),
+                textcoords="offset points",
+                ha="center" if above else "left",
+                va="bottom" if above else "center",
+                color=color,
+                fontsize=7,
+                annotation_clip=False,
+            )
+
+
+def _names(ax: Axes) -> list[Annotation]:
+    return [text for text in ax.texts if isinstance(text, Annotation)]
+
+
+def _ends(x1: Floats, x2: Floats, across: Range, up: Range) -> Iterator[tuple[Floats, bool]]:
+    """Give where a branch crosses the top or ends to the right, and whether it is at the top."""
+    seen = (x1 >= across[0]) & (x1 <= across[1])
+    x, y = x1[seen], x2[seen]
+    with np.errstate(invalid="ignore"):  # nan where there is no branch
+        crossed = np.flatnonzero((y[:-1] < up[1]) != (y[1:] < up[1]))
+    for i in crossed:
+        if np.isfinite(y[i : i + 2]).all():
+            share = (up[1] - y[i]) / (y[i + 1] - y[i])
+            yield np.array([x[i] + share * (x[i + 1] - x[i]), up[1]]), True
+    if up[0] <= y[-1] <= up[1]:
+        yield np.array([x[-1], y[-1]]), bool(up[1] - y[-1] < _NAME[1] * (up[1] - up[0]))
+
+
+def _last(curve: Boundary, across: Range, up: Range) -> Iterator[tuple[Floats, bool]]:
+    """Give the last points in view of a boundary that leaves through the bottom, or not at all."""
     for x2 in curve.x2:
-        seen = (x2 >= bottom) & (x2 <= top) & (curve.x1 >= left) & (curve.x1 <= right)
-        places = np.flatnonzero(seen)
-        if not len(places):
-            continue
-        last = places[-1]
-        above = top - x2[last] < 0.04 * (top - bottom)
-        ax.annotate(
-            f"{curve.threshold:g}",
-            (curve.x1[last], x2[last]),
-            xytext=(0, 2) if above else (3, 0),
-            textcoords="offset points",
-            ha="center" if above else "left",
-            va="bottom" if above else "center",
-            color=INK,
-            fontsize=7,
-            annotation_clip=False,
-        )
-        return
+        seen = (x2 >= up[0]) & (x2 <= up[1]) & (curve.x1 >= across[0]) & (curve.x1 <= across[1])
+        for place in np.flatnonzero(seen)[-1:]:
+            yield np.array([curve.x1[place], x2[place]]), False
 
 
 def points(
