@@ -44,10 +44,16 @@ def test_a_second_decision_curve_joins_the_first(records):
     )
     assert plots.decision_curve(again, ax) is ax
     assert list(lines(ax)) == ["TB", "SB", "score", "treat all", "treat none", "tree"]
-    assert [t.get_text() for t in ax.get_legend().get_texts()] == list(lines(ax))
+    assert {t.get_text() for t in ax.get_legend().get_texts()} == set(lines(ax))
     colors = {line.get_label(): line.get_color() for line in ax.get_lines()}
     assert len(set(colors.values())) == len(colors)
     assert len(ax.child_axes) == 1
+
+
+def test_a_decision_curve_without_events_is_drawn(records):
+    """Warnings are errors: nothing lies above 0, and the axes still have a height."""
+    ax = plots.decision_curve(tb.decision_curve(np.zeros(500), records.X_test[:, 0], [0.2, 0.4]))
+    assert ax.get_ylim()[1] > 0
 
 
 def test_the_range_that_matters_is_shaded(records):

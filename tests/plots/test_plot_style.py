@@ -9,6 +9,7 @@ import pytest
 from drawn import lines
 from matplotlib.colors import to_rgb
 
+import tailoredbayes as tb
 from tailoredbayes import plots
 from tailoredbayes.plots.style import ROLES, per_1000, percent, role, sequence, styles
 
@@ -59,6 +60,23 @@ def test_no_two_models_of_a_figure_look_alike_in_grey():
     solid = [s for s in found if s.linestyle == "-"]  # told apart by lightness
     grey = [float(np.dot(to_rgb(s.color), [0.299, 0.587, 0.114])) for s in solid]
     assert min(abs(a - b) for a, b in itertools.combinations(grey, 2)) > 0.3
+
+
+def test_one_model_of_any_name_is_not_dashed_like_treating_all():
+    """In grey the two lines of a plain decision curve differ by their dashes alone."""
+    found = styles(["EuroSCORE", "all"])
+    (_, score), (_, everyone) = (found[name].linestyle for name in ("EuroSCORE", "all"))
+    assert len(score) != len(everyone)
+
+
+def test_a_legend_is_read_by_rows(records):
+    ax = plots.effective_sample(tb.prospects(records.X[:, 0], [0.1, 0.2, 0.3, 0.4, 0.5]))
+    legend = ax.get_legend()
+    legend.figure.canvas.draw()
+    boxes = {text.get_text(): text.get_window_extent() for text in legend.get_texts()}
+    read = sorted(boxes, key=lambda name: (-round(boxes[name].y0), boxes[name].x0))
+    assert len({round(box.y0) for box in boxes.values()}) == 2
+    assert read == ["t = 0.1", "t = 0.2", "t = 0.3", "t = 0.4", "t = 0.5"]
 
 
 def test_ordered_values_go_from_light_to_dark():

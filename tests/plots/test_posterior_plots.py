@@ -97,6 +97,14 @@ def test_risks_by_outcome_are_shares_of_their_rows(records):
         assert lines(ax)["threshold"][0][0] == record.threshold
 
 
+def test_the_highest_bin_of_any_model_is_within_the_axes(records):
+    """The second model's risks lie in few bins, which are higher than all of the first's."""
+    models = {"wide": records.X_test[:, 0], "narrow": 0.3 + 0.05 * records.X_test[:, 1]}
+    for ax in plots.risk_distribution(tb.calibration(records.y_test, models)):
+        assert ax.get_ylim()[0] == 0
+        assert max(values.max() for _, values in bins(ax).values()) <= ax.get_ylim()[1]
+
+
 def test_patients_show_density_mean_and_threshold(records):
     record = records.patients
     ax = plots.patients(record)

@@ -103,7 +103,7 @@ def decision_curve(
             if not fixed:
                 low, high = record.low[place, order], record.high[place, order]
                 band(ax, t, low, high, look.color, 0.25)
-        top = float(np.nanmax(record.high[:, order]))
+        top = float(np.nanmax(record.high[:, order])) or 0.01  # without events nothing is above 0
         ax.set_ylim(min(floor[0], -0.16 * top), max(floor[1], 1.05 * top))
         ax.margins(x=0.02)
         per_1000(ax.yaxis, "Net true positives per 1000")

@@ -111,9 +111,10 @@ def risk_distribution(record: Calibration, axes: Any = None) -> Panels:
             if record.threshold is not None:
                 _threshold(ax, record.threshold)
             ax.set_xlim(0, 1)
-            ax.set_ylim(bottom=0)
-            percent(ax.yaxis, "Share of rows")
+            percent(ax.yaxis, "Share of\neach outcome")
             ax.set_title(name)
+        for ax in placed:  # their scale may be shared: it has to hold the highest bin of all
+            ax.set_ylim(bottom=0)
         percent(placed[-1].xaxis, "Predicted risk")
         key_of_panels(placed)
     return np.array(placed)

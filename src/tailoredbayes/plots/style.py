@@ -129,8 +129,8 @@ ROLES: dict[str, Style] = {
 }
 """The look of each part a model may play."""
 _OTHERS = (
-    Style("#009E73", (0, (4, 1.2, 1, 1.2)), "^"),
-    Style("#CC79A7", (0, (2.5, 1.2)), "v"),
+    Style("#009E73", (0, (2.5, 1.2)), "^"),
+    Style("#CC79A7", (0, (4, 1.2, 1, 1.2)), "v"),
     Style("#E69F00", (0, (6, 1.2, 1, 1.2, 1, 1.2)), "P"),
     Style("#56B4E9", (0, (8, 2)), "X"),
 )
@@ -393,9 +393,18 @@ def key(ax: Axes, *, above: float = 0.0, handles: Sequence[Any] | None = None) -
             "bbox_to_anchor": (0, 1),
             "bbox_transform": corner,
         }
-        legend = ax.legend(handles=shown, ncols=columns, **where, **_KEY)
+        legend = ax.legend(handles=_by_rows(shown, columns), ncols=columns, **where, **_KEY)
         if legend.get_window_extent().width <= room:
             return
+
+
+def _by_rows(handles: Sequence[Any], columns: int) -> list[Any]:
+    """Order handles so that a legend, which is filled by columns, is read by rows.
+
+    >>> _by_rows("abcde", 3)  # to be read as abc, de
+    ['a', 'd', 'b', 'e', 'c']
+    """
+    return [handles[i] for first in range(columns) for i in range(first, len(handles), columns)]
 
 
 def key_of_panels(
@@ -412,9 +421,8 @@ def key_of_panels(
         key(placed[0], above=above, handles=shown)
         return
     for columns in range(min(len(shown), _MOST_COLUMNS), 0, -1):
-        legend = parent.legend(
-            handles=shown, ncols=columns, loc="outside upper left", **{**_KEY, "borderaxespad": 0.4}
-        )  # clear of the figure's edge, which would cut the first mark
+        where: dict[str, Any] = {"loc": "outside upper left", **_KEY, "borderaxespad": 0.3}
+        legend = parent.legend(handles=_by_rows(shown, columns), ncols=columns, **where)
         if legend.get_window_extent().width <= 0.94 * parent.bbox.width or columns == 1:
             return
         legend.remove()
