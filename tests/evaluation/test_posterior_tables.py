@@ -39,6 +39,23 @@ def test_the_overlap_of_two_normals_is_its_closed_form(shift, sd):
     assert found == pytest.approx(plain, abs=0.015)
 
 
+@pytest.mark.parametrize("ratio", [50, 200, 1000])
+def test_a_posterior_much_narrower_than_the_other_is_still_seen(ratio):
+    """As that of SB beside one that is separated, which the prior alone holds."""
+    found = tb.posterior_overlap(normal_draws(4000, sd=1 / ratio), normal_draws(4000))
+    assert found.overlap[0] == pytest.approx(overlap_of_normals(0, 1, 0, 1 / ratio), rel=0.05)
+    grid, both = found.densities.grid[0], found.densities.density
+    for density in both.values():
+        assert np.trapezoid(density[0], grid) == pytest.approx(1, abs=1e-3)
+
+
+def test_draws_with_long_tails_keep_their_middle():
+    draws = np.random.default_rng(6).standard_cauchy(4000)
+    found = tb.posterior_densities({"m": draws})
+    middle = np.interp(0.0, found.grid[0], found.density["m"][0])
+    assert middle == pytest.approx(1 / np.pi, rel=0.1)
+
+
 def test_overlap_does_not_depend_on_order_scale_or_place():
     rng = np.random.default_rng(0)
     one, other = rng.normal(size=2000), rng.normal(0.7, 1.4, size=1500)
