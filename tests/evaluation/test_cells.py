@@ -93,6 +93,7 @@ def test_suggested_thresholds_go_from_one_step_to_the_largest_risk_that_matters(
     assert mantissa == pytest.approx(round(mantissa))
     assert round(mantissa) in (1, 2, 5)
     assert f"{values[0]:g} to {values[-1]:g}" in note
+    assert "the prevalence, or to the risk that 1% of the rows exceed if that is larger" in note
     assert "pass thresholds=" in note
 
 

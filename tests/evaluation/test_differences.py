@@ -160,6 +160,7 @@ def test_records_of_splits_bring_their_own_sampling_error():
     assert frame["model"].tolist() == ["TB"] * 4 + ["ES"] * 4
     assert frame["difference"].tolist() == found.difference.ravel().tolist()
     assert frame["sampling_error"].tolist() == found.sampling_error.ravel().tolist()
+    assert tb.resplit_difference(one for one in records).to_frame().equals(frame)
     with pytest.raises(ValueError, match="must all compare the same models at the same thres"):
         tb.resplit_difference([records[0], replace(records[1], against="ES")])
     with pytest.raises(ValueError, match="must all compare the same models at the same thres"):

@@ -246,7 +246,8 @@ def suggested_thresholds(
     values = values[values < 1]
     note = (
         f"No thresholds were given: {values[0]:g} to {values[-1]:g} in steps of {step:g} reach "
-        "from near 0 to the risk that 1% of the rows exceed. Which thresholds matter is for the "
+        "from near 0 to the prevalence, or to the risk that 1% of the rows exceed if that is "
+        "larger. Which thresholds matter is for the "
         "decision to say, not for the data: pass thresholds= for the range that is reasonable."
     )
     return values, note

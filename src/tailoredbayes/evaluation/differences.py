@@ -323,11 +323,12 @@ def resplit_difference(
     >>> found.difference.round(6), found.standard_error.round(6)
     (array([[0.02]]), array([[0.005774]]))
     """
-    records = [one for one in differences if isinstance(one, NetBenefitDifference)]  # type: ignore[union-attr]
+    given: list[Any] = list(differences)  # type: ignore[arg-type]  # a generator is read once
+    records = [one for one in given if isinstance(one, NetBenefitDifference)]
     if records:
-        return _resplit_records(records, len(list(differences)))  # type: ignore[arg-type]
+        return _resplit_records(records, len(given))
     advice = "pass one row of differences per split and one column per threshold"
-    values = check_array(differences, "differences", ndim=(2,), advice=advice)  # type: ignore[arg-type]
+    values = check_array(given, "differences", ndim=(2,), advice=advice)
     _check_finite(values, "differences")
     if thresholds is None:
         raise ValueError("thresholds must be given for an array of differences, got None")
