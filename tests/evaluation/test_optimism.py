@@ -226,6 +226,20 @@ def test_any_classifier_labels_and_comparison_will_do():
     assert len(found.loc["standard"].loc["net_benefit"]) == 2
 
 
+def test_the_event_of_a_pipeline_is_that_of_its_last_step():
+    X, y = sample(80)
+    labels = np.where(y, "case", "control")
+    model = tb.TailoredLogisticRegression(
+        0.3, discount=0, pos_label="case", draws=50, random_state=0
+    )
+    piped = make_pipeline("passthrough", model)
+    options = {"threshold": 0.3, "repeats": 1, "standard": None, "random_state": 0}
+    found = tb.optimism(piped, X, labels, **options)
+    assert found.events == y.sum()
+    expected = tb.optimism(model, X, labels, **options)
+    np.testing.assert_allclose(found.value, expected.value)
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [

@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
 import tailoredbayes as tb
 from tailoredbayes.plots import DecisionCurveDisplay
@@ -60,6 +61,16 @@ def test_labels_may_be_words_and_either_may_be_the_event(records):
     )
     risk = model.predict_proba(records.X_test)[:, 0]
     assert_allclose(alive.line_.get_ydata(), tb.net_benefit(1 - records.y_test, risk, T))
+
+
+def test_the_event_of_a_pipeline_is_that_of_its_last_step(records):
+    y = np.where(records.y_test == 1, "case", "control")  # of which the second is not the event
+    labels = np.where(records.y == 1, "case", "control")
+    model = tb.TailoredLogisticRegression(0.3, discount=0, pos_label="case", draws=100)
+    piped = make_pipeline("passthrough", model).fit(records.X, labels)
+    display = DecisionCurveDisplay.from_estimator(piped, records.X_test, y, thresholds=T)
+    risk = piped[-1].risk(records.X_test)
+    assert_allclose(display.line_.get_ydata(), tb.net_benefit(records.y_test, risk, T))
 
 
 def test_a_family_is_drawn_at_its_own_thresholds(records):

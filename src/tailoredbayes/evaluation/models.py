@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tailoredbayes.checks import check_risk, check_risk_columns, check_same_length
 
-__all__ = ["family_thresholds", "model_risks"]
+__all__ = ["family_thresholds", "model_risks", "own_event"]
 
 Floats = NDArray[np.float64]
 
@@ -73,6 +73,18 @@ def family_thresholds(models: Any) -> Floats | None:
     return None
 
 
+def own_event(model: Any) -> Any:
+    """Return the label that a model, or the last step of a pipeline, calls the event, or None.
+
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from tailoredbayes.estimators import TailoredLogisticRegression
+    >>> own_event(make_pipeline("passthrough", TailoredLogisticRegression(0.3, pos_label="case")))
+    'case'
+    """
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    return getattr(last, "pos_label", None)
+
+
 def _is_family(model: Any) -> bool:
     return hasattr(model, "risks") and hasattr(model, "thresholds_")
 
@@ -104,8 +116,7 @@ def _event_column(model: Any, label: str) -> int:
         raise ValueError(
             f"{label} must be a classifier of two classes, got one of {len(classes)}; {advice}"
         )
-    last = model.steps[-1][1] if hasattr(model, "steps") else model  # of a pipeline
-    event = getattr(last, "pos_label", None)
+    event = own_event(model)
     if event is not None:
         return int(classes.index(event))
     if not all(isinstance(name, Real) for name in classes):

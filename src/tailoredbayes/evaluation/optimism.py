@@ -25,6 +25,7 @@ from sklearn.utils.validation import has_fit_parameter
 from tailoredbayes.checks import check_risk, check_same_length, check_thresholds
 from tailoredbayes.decision import harm_to_benefit
 from tailoredbayes.evaluation.calibration import cox_line, intercept_in_the_large
+from tailoredbayes.evaluation.models import own_event
 from tailoredbayes.findings import TailoringWarning
 from tailoredbayes.reference import check_predicts, stratified_folds
 
@@ -124,7 +125,8 @@ def optimism(
     estimator
         An unfitted classifier: tailored models, families and any other.
     X, y
-        All rows; `y` has two labels, the event being the larger or the estimator's ``pos_label``.
+        All rows; `y` has two labels, the event being the larger or the estimator's ``pos_label``
+        (of a pipeline, that of its last step).
     threshold
         t, one or several; by default the estimator's own.
     method
@@ -176,7 +178,7 @@ def optimism(
     check_consistent_length(X, y)
     number = _whole(_REPEATS[method] if repeats is None else repeats, "repeats", 1)
     rng = np.random.default_rng(random_state)
-    event = _event(y, getattr(estimator, "pos_label", None))
+    event = _event(y, own_event(estimator))
     task = _Task(
         estimator,
         _comparison(estimator, standard),

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from tailoredbayes.checks import check_array
 from tailoredbayes.evaluation.curves import DecisionCurve
 from tailoredbayes.evaluation.curves import decision_curve as evaluate
+from tailoredbayes.evaluation.models import own_event
 from tailoredbayes.plots.curves import decision_curve
 from tailoredbayes.plots.style import key
 
@@ -128,8 +129,8 @@ class DecisionCurveDisplay:
         thresholds, sample_weight, prevalence, harm
             As in :func:`tailoredbayes.decision_curve`.
         pos_label
-            The label of the event; None takes the estimator's own ``pos_label`` or else its
-            second class.
+            The label of the event; None takes the estimator's own ``pos_label`` (of a pipeline,
+            that of its last step) or else its second class.
         name
             For the legend; None takes the estimator's class.
         ax, curve_kwargs
@@ -141,7 +142,7 @@ class DecisionCurveDisplay:
         """
         check_is_fitted(estimator)
         classes = np.asarray(estimator.classes_)
-        own = getattr(estimator, "pos_label", None)
+        own = own_event(estimator)
         own = classes[-1] if own is None else own
         event = own if pos_label is None else pos_label
         if len(classes) != 2 or event not in classes:
