@@ -296,3 +296,8 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
     share = np.mean(held, axis=0)
     room = 0.02 + critical_z(len(share)) * np.sqrt(0.95 * 0.05 / 1000)
     assert (np.abs(share - 0.95) < room).all(), share
+
+
+def test_rows_of_weight_zero_are_not_counted():
+    found = tb.calibration([0, 1, 0, 1], [0.1, 0.4, 0.5, 0.8], sample_weight=[1, 2, 0, 1])
+    assert (found.n, found.events, found.nonevents) == (3, 3.0, 1.0)

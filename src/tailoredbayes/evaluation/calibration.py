@@ -124,7 +124,8 @@ class Calibration:
     """Calibration of some models on the same rows.
 
     ``to_frame()`` is the table of numbers, ``curve_frame()`` that of the curves and
-    ``histogram_frame()`` that of the risks.
+    ``histogram_frame()`` that of the risks. ``n`` counts the rows of weight above 0, ``events``
+    and ``nonevents`` add up weights.
     """
 
     models: Mapping[str, ModelCalibration]
@@ -309,7 +310,8 @@ def calibration(
     }
     w = np.ones(len(event)) if weight is None else weight
     events = float(w[event].sum())
-    return Calibration(found, len(event), events, float(w.sum()) - events, prob, span, degree, t)
+    n = int(np.count_nonzero(w))
+    return Calibration(found, n, events, float(w.sum()) - events, prob, span, degree, t)
 
 
 @dataclass(frozen=True)

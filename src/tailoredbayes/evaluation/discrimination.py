@@ -40,6 +40,7 @@ class Discrimination:
     """AUC, Brier and log score of each model, and their paired differences.
 
     ``scores`` is {model: {score: Estimate}}, ``differences`` {(model, against): {score: Estimate}}.
+    ``n`` counts the rows of weight above 0, ``events`` and ``nonevents`` add up weights.
     """
 
     scores: Mapping[str, Mapping[str, Estimate]]
@@ -148,8 +149,7 @@ def discrimination(
         for one, other in combinations(risks, 2)
     }
     events = float(w[event].sum())
-    n = int(np.size(np.asarray(y_true)))
-    return Discrimination(scores, differences, n, events, float(w.sum()) - events, prob)
+    return Discrimination(scores, differences, len(event), events, float(w.sum()) - events, prob)
 
 
 @dataclass(frozen=True)
