@@ -208,3 +208,8 @@ def test_integer_weights_equal_repeated_patients_save_for_the_error():
 def test_bad_deferrals_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         tb.deferral(EVENT, tb.patients(DRAWS, threshold=0.2), **options)
+
+
+def test_a_deferral_is_of_what_patients_returned():
+    with pytest.raises(TypeError, match=r"found must be what patients\(\) returned, got ndarray"):
+        tb.deferral(EVENT, DRAWS, cost=0.1)

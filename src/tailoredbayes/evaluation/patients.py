@@ -341,6 +341,11 @@ def deferral(
     >>> table.without, table.net_benefit.round(6), table.break_even_cost
     (0.0, array([0.45]), array([1.]))
     """
+    if not isinstance(found, Patients):
+        raise TypeError(
+            f"found must be what patients() returned, got {type(found).__name__}; pass "
+            "patients(model, X, threshold)"
+        )
     event = check_outcome(y_true)
     weight = None if sample_weight is None else check_sample_weight(sample_weight)
     check_same_length(y_true=event, patients=found.risk, sample_weight=weight)
