@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -67,3 +68,20 @@ def test_one_risk_of_a_half_for_all_is_a_model():
     _, y = sample()
     curve = tb.decision_curve(y, {"A": np.full((len(y), 2), 0.5)}, [0.2, 0.4])
     assert curve.net_benefit[0].tolist() == curve.net_benefit[1].tolist()
+
+
+def test_a_table_does_not_say_whether_its_columns_are_models_or_thresholds():
+    x, y = sample()
+    table = pd.DataFrame({"A": 1 / (1 + np.exp(-x[:, 0])), "B": 1 / (1 + np.exp(-x[:, 1]))})
+    for evaluate in (tb.decision_curve, tb.bayesian_decision_curve):
+        with pytest.raises(TypeError, match=r"for models pass dict\(table.items\(\)\)"):
+            evaluate(y, table, [0.2, 0.4])
+    curve = tb.decision_curve(y, dict(table.items()), [0.2, 0.4])
+    assert curve.models == ("A", "B", "all", "none")
+
+
+def test_two_names_that_read_alike_are_refused():
+    _, y = sample()
+    risk = np.full(len(y), 0.3)
+    with pytest.raises(ValueError, match="names that differ as text, got 1, '1'"):
+        tb.decision_curve(y, {1: risk, "1": risk}, 0.2)

@@ -28,6 +28,7 @@ from tailoredbayes.evaluation.cells import (
     occupied,
     patterns,
 )
+from tailoredbayes.evaluation.models import named_models
 from tailoredbayes.evaluation.words import choice_in_words, difference_in_words
 from tailoredbayes.weighting import kish_effective_sample_size
 
@@ -317,7 +318,7 @@ def _enter(
     drawn: dict[str, FloatArray],
 ) -> tuple[Validation, dict[str, FloatArray]]:
     """Check as other evaluations do: there a model with draws is its mean risk."""
-    named = dict(models) if isinstance(models, Mapping) else {"model": models}
+    named = named_models(models, "models")
     both = sorted(set(map(str, named)) & set(drawn))
     if both:
         raise ValueError(

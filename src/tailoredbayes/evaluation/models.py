@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tailoredbayes.checks import check_risk, check_risk_columns, check_same_length
 
-__all__ = ["family_thresholds", "model_risks", "own_event"]
+__all__ = ["family_thresholds", "model_risks", "named_models", "own_event"]
 
 Floats = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ def model_risks(
     >>> model_risks([0.2, 0.7], np.array([False, True]))
     {'model': array([0.2, 0.7])}
     """
-    named = models if isinstance(models, Mapping) else {"model": models}
+    named = named_models(models, name)
     if not named:
         raise ValueError(f"{name} must name at least one model, got none")
     found = {}
@@ -63,6 +63,26 @@ def model_risks(
         check_same_length(y_true=event, **{label: risk[..., 0] if risk.ndim == 2 else risk})
         found[str(key)] = risk
     return found
+
+
+def named_models(models: Any, name: str) -> dict[Any, Any]:
+    """Return a mapping from names to models; one model alone is called "model".
+
+    >>> named_models([0.2, 0.7], "models")
+    {'model': [0.2, 0.7]}
+    """
+    if hasattr(models, "columns"):
+        raise TypeError(
+            f"{name} must be one model or a mapping from names to models, got a "
+            f"{type(models).__name__}, whose columns may be models or thresholds; for models pass "
+            "dict(table.items()), for thresholds table.to_numpy()"
+        )
+    named = dict(models) if isinstance(models, Mapping) else {"model": models}
+    if len(set(map(str, named))) < len(named):
+        raise ValueError(
+            f"{name} must have names that differ as text, got {', '.join(map(repr, named))}"
+        )
+    return named
 
 
 def family_thresholds(models: Any) -> Floats | None:
