@@ -379,6 +379,17 @@ def test_tailoring_did_not_help():
     found = fit(x, y, discounts=np.array([0.0]))
     assert finding(found, "tailoring-did-not-help").value == 0
     assert "discount-at-edge" not in codes(found.findings)
+    # The best discount gained less than its error: the number says how much.
+    for seed in range(20):
+        some = fit(x, y, seed=seed, discounts=np.array([0.0, 2.0]), selection="one_se")
+        table = some.search.tallies[0].net_benefit.mean(axis=(1, 2))
+        if some.search.discount == 0 and table[1] > table[0]:
+            said = finding(some, "tailoring-did-not-help")
+            assert said.value == pytest.approx(table[1] - table[0])
+            assert f"{1000 * said.value:.1f} per 1000 at most" in said.message
+            break
+    else:
+        pytest.fail("one_se never held back")
     # Not said of a discount of 0 that was asked for.
     assert codes(fit(x, y, discount=0.0).findings) == set()
 

@@ -460,11 +460,18 @@ def search_findings(
     if search.choice is None:
         return
     if search.discount == 0:
+        gain, error = search.choice.candidates.best_gain()
+        raised = (
+            f"tailoring raised the net benefit by {1000 * gain:.1f} per 1000 at most (standard "
+            f"error {1000 * error:.1f})"
+            if gain > 0
+            else "no tailoring raised the net benefit"
+        )
         yield Finding(
             "tailoring-did-not-help",
-            "the discount 0 was chosen: in cross-validation no tailoring raised the net benefit, "
-            "and the model is standard Bayes",
-            0.0,
+            f"the discount 0 was chosen: in cross-validation {raised}, and the model is standard "
+            "Bayes",
+            gain,
         )
     elif search.choice.at_edge:
         yield Finding(

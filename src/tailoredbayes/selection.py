@@ -328,6 +328,14 @@ class Candidates:
             error[i] = np.sqrt(_sum_variance(row, weight)) / self.weight
         return mean, error
 
+    def best_gain(self) -> tuple[float, float]:
+        """Net benefit of the best candidate less that of the first, standard Bayes, and its error.
+
+        The error is the paired one of :meth:`deficit`.
+        """
+        best = _largest(self)
+        return float(self.mean[best] - self.mean[0]), float(self.deficit(best)[1][0])
+
 
 Rule: TypeAlias = Callable[[Candidates], int]
 

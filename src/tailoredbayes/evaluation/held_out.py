@@ -57,10 +57,10 @@ def held_out_curve(
     >>> rng = np.random.default_rng(1)
     >>> x = rng.uniform(size=(300, 2))
     >>> y = rng.random(300) < x[:, 1] / x.sum(axis=1)
-    >>> model = TailoredLogisticRegression(0.3, discount_grid=[1, 10, 100], random_state=0)
+    >>> model = TailoredLogisticRegression(0.3, selection="max", random_state=0)
     >>> found = held_out_curve(model.fit(x, y))
     >>> dict(zip(found.models, found.net_benefit[:, 0].round(3).tolist(), strict=True))
-    {'TB': 0.301, 'SB': 0.296, 'all': 0.243, 'none': 0.0}
+    {'TB': 0.309, 'SB': 0.296, 'all': 0.243, 'none': 0.0}
     """
     reach = normal_quantile(check_prob(prob))
     models = list(getattr(model, "models_", {0: model}).values())

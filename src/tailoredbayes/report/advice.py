@@ -44,8 +44,8 @@ ADVICE: dict[str, tuple[str, str]] = {
         "Lower the discount if the intervals are too wide to decide by.",
     ),
     "tailoring-did-not-help": (
-        "In cross-validation no tailoring did better than the standard model, so the standard one "
-        "is used.",
+        "In cross-validation no tailoring did clearly better than the standard model, so the "
+        "standard one is used.",
         "Nothing needs to be done: at this threshold use the model as a standard one.",
     ),
     "separation": (
