@@ -269,9 +269,15 @@ def test_progress_is_told_step_by_step():
 # --- Folds ------------------------------------------------------------------------------------
 
 
-def folds_for(y, development=None, **settings):
-    used = np.ones(len(y), dtype=bool) if development is None else development
-    return make_folds(y, used, Settings(**settings), np.random.default_rng(0))
+def folds_for(y, development=None, counted=None, **settings):
+    every = np.ones(len(y), dtype=bool)
+    return make_folds(
+        y,
+        every if development is None else development,
+        Settings(**settings),
+        np.random.default_rng(0),
+        every if counted is None else counted,
+    )
 
 
 def test_folds_share_out_the_events_and_every_repeat_is_cut_anew():
@@ -298,6 +304,49 @@ def test_fewer_events_than_folds_make_fewer_folds(swap):
 def test_one_event_is_too_few_to_choose_by():
     with pytest.raises(ValueError, match="cv needs at least 2 events and 2 non-events"):
         folds_for(np.arange(100) < 1)
+
+
+def test_rows_of_no_weight_are_no_events_to_choose_by():
+    y = np.arange(200) < 100
+    counted = ~y | (np.arange(200) < 3)
+    folds, said = folds_for(y, counted=counted, cv=5)
+    assert {f.code: f.value for f in said} == {"fewer-folds": 3, "rare-events": 3}
+    assert "there are 3 rows of positive weight of the rarer outcome" in said[0].message
+    # Each fold has an event that counts, and its share of the rows that do not.
+    assert sorted(folds[:3, 0]) == [0, 1, 2]
+    assert np.ptp(np.bincount(folds[~counted, 0])) <= 1
+    with pytest.raises(ValueError, match=r"2 non-events of positive weight .* got 1 of one"):
+        folds_for(y, counted=~y | (np.arange(200) < 1))
+
+
+@pytest.mark.parametrize("design", ["crossfit", 0.3])
+def test_rows_of_no_weight_might_as_well_not_be_there(design):
+    # Forty non-events far away: did they count anywhere, the search would show it.
+    x, y = rows(n=240)
+    weight = np.where(np.arange(280) < 240, 1.0, 0.0)
+    settings = {"design": design, "rounds": 1, "draws": 100, "discount": None}
+    with_them = fit(
+        np.vstack([x, np.full((40, 2), 50.0)]),
+        np.append(y, np.zeros(40, bool)),
+        training={"sample_weight": weight},
+        **settings,
+    )
+    alone = fit(x, y, **settings)
+    for a, b in zip(with_them.search.tallies, alone.search.tallies, strict=True):
+        np.testing.assert_allclose(a.net_benefit, b.net_benefit, atol=1e-12)
+        np.testing.assert_allclose(a.smooth, b.smooth, atol=1e-9)
+    for a, b in zip(with_them.search.round_risks, alone.search.round_risks, strict=True):
+        np.testing.assert_allclose(a[:240], b, atol=1e-9)
+    np.testing.assert_allclose(with_them.weights[:240], alone.weights, atol=1e-9)
+    assert not with_them.weights[240:].any()
+    np.testing.assert_allclose(with_them.draws.mean, alone.draws.mean, rtol=1e-6)
+
+
+def test_a_fold_of_design_rows_alone_is_none():
+    y = np.arange(100) % 3 == 0
+    development = np.arange(100) >= 25
+    folds, _ = folds_for(y, development, cv=KFold(4))
+    assert folds[:, 0].tolist() == np.repeat([NEVER, 0, 1, 2], 25).tolist()
 
 
 def test_design_rows_are_in_no_fold():

@@ -29,6 +29,7 @@ from tailoredbayes.reference import (
     Reference,
     given_reference,
     model_reference,
+    rarer_outcome,
     standard_reference,
     stratified_folds,
 )
@@ -275,7 +276,9 @@ def stage_1(
 ) -> Reference:
     """Estimate (or take) the reference risks."""
     y, weight = training.y, training.sample_weight
-    folds = None if isinstance(settings.cv, int) else _given_folds(settings.cv, y)
+    folds = None
+    if not isinstance(settings.cv, int):
+        folds = _given_folds(settings.cv, y, _counted(training))
     if training.reference_risk is not None:
         return given_reference(training.reference_risk, y, weight, recalibrate=training.recalibrate)
     if settings.reference is None and base is not None:
@@ -306,7 +309,8 @@ def search_discounts(
     """
     if settings.discount is not None:
         return [Search(t, settings.discount, reference.risk) for t in thresholds], []
-    folds, said = make_folds(training.y, reference.development, settings, rng)
+    used = reference.development
+    folds, said = make_folds(training.y, used, settings, rng, _counted(training))
     tallies: list[list[Tally]] = [[] for _ in thresholds]
     risks = [[reference.risk] for _ in thresholds]
     for round_ in range(settings.rounds + 1):
@@ -338,20 +342,31 @@ def search_discounts(
     ], said
 
 
+def _counted(training: Training) -> Bools:
+    """Return the rows of positive weight: the others might as well not be there."""
+    if training.sample_weight is None:
+        return np.ones(len(training.y), dtype=bool)
+    return np.asarray(training.sample_weight > 0)
+
+
 def make_folds(
-    y: Bools, development: Bools, settings: Settings, rng: np.random.Generator
+    y: Bools, development: Bools, settings: Settings, rng: np.random.Generator, counted: Bools
 ) -> tuple[Folds, list[Finding]]:
-    """Return the fold of each row in each repeat (``NEVER`` for design rows), and what to say."""
+    """Return the fold of each row in each repeat (``NEVER`` for design rows), and what to say.
+
+    Only rows that are ``counted``, those of positive weight, are events and non-events here.
+    """
     rows = np.flatnonzero(development)
-    rarer = int(min(y[rows].sum(), (~y[rows]).sum()))
+    rarer = rarer_outcome(y[development & counted])
+    weighing = "" if counted.all() else " of positive weight"
     folds = np.full((len(y), settings.cv_repeats), NEVER, dtype=np.int16)
     said = []
     if rarer < _RARE:
         said.append(
             Finding(
                 "rare-events",
-                f"there are {rarer} rows of the rarer outcome to choose the discount by; the "
-                "choice is mostly noise: repeat the cross-validation (cv_repeats=10) or give a "
+                f"there are {rarer} rows{weighing} of the rarer outcome to choose the discount by; "
+                "the choice is mostly noise: repeat the cross-validation (cv_repeats=10) or give a "
                 "discount",
                 float(rarer),
             )
@@ -360,8 +375,8 @@ def make_folds(
         number = min(settings.cv, rarer)
         if number < 2:
             raise ValueError(
-                "cv needs at least 2 events and 2 non-events to choose the discount, got "
-                f"{rarer} of one of them; give discount= a number"
+                f"cv needs at least 2 events and 2 non-events{weighing} to choose the discount, "
+                f"got {rarer} of one of them; give discount= a number"
             )
         if number < settings.cv:
             said.append(
@@ -373,14 +388,16 @@ def make_folds(
                 )
             )
         for repeat in range(settings.cv_repeats):
-            folds[rows, repeat] = stratified_folds(y[rows], number, rng)
+            folds[rows, repeat] = stratified_folds(y[rows], number, rng, counted[rows])
         return folds, said
-    folds[rows] = _given_folds(settings.cv, y, development)[rows, None]
+    given = _given_folds(settings.cv, y, development & counted)[rows]
+    # Numbered anew: a fold of design rows alone is none.
+    folds[rows] = np.unique(given, return_inverse=True)[1][:, None]
     return folds, said
 
 
-def _given_folds(cv: Any, y: Bools, development: Bools | None = None) -> Folds:
-    """Return the fold of each row under the user's own splits."""
+def _given_folds(cv: Any, y: Bools, used: Bools) -> Folds:
+    """Return the fold of each row under the user's own splits, which ``used`` rows must bear."""
     folds = np.full(len(y), NEVER, dtype=np.int16)
     times_held_out = np.zeros(len(y), dtype=int)
     complements = True
@@ -400,7 +417,6 @@ def _given_folds(cv: Any, y: Bools, development: Bools | None = None) -> Folds:
             "cv must learn from every row that it does not hold out, as KFold does; give rows to "
             "be left out the sample_weight 0"
         )
-    used = np.ones(len(y), dtype=bool) if development is None else development
     for fold in np.unique(folds[used]):
         events = y[used & (folds != fold)]
         if events.all() or not events.any():

@@ -39,6 +39,7 @@ __all__ = [
     "check_takes_weights",
     "given_reference",
     "model_reference",
+    "rarer_outcome",
     "recalibration",
     "refuse_one_class",
     "standard_reference",
@@ -118,11 +119,17 @@ def check_design(design: object) -> str | float:
     )
 
 
-def stratified_folds(y: NDArray[np.bool_], folds: int, rng: np.random.Generator) -> Folds:
+def stratified_folds(
+    y: NDArray[np.bool_],
+    folds: int,
+    rng: np.random.Generator,
+    counted: NDArray[np.bool_] | None = None,
+) -> Folds:
     """Return the fold of each row: outcomes shared out evenly, rows at random.
 
     Events fill the folds from the first on, non-events from the last back, so that the folds'
-    sizes differ by one at most, as the numbers of their events do.
+    sizes differ by one at most, as the numbers of their events do. Rows that are not ``counted``
+    (of weight 0) are shared out apart: no event of theirs stands in for one that counts.
 
     >>> y = np.array([1, 1, 0, 0, 0, 0, 0]) == 1
     >>> labels = stratified_folds(y, 2, np.random.default_rng(0))
@@ -130,10 +137,22 @@ def stratified_folds(y: NDArray[np.bool_], folds: int, rng: np.random.Generator)
     (array([1, 1]), array([2, 3]))
     """
     labels = np.empty(len(y), dtype=np.int16)
-    for rows, order in ((np.flatnonzero(y), 1), (np.flatnonzero(~y), -1)):
+    every = np.ones(len(y), dtype=bool) if counted is None else counted
+    for stratum, order in ((y & every, 1), (~y & every, -1), (~every, 1)):
+        rows = np.flatnonzero(stratum)
         turn = np.arange(len(rows)) % folds
         labels[rng.permutation(rows)] = turn if order == 1 else folds - 1 - turn
     return labels
+
+
+def rarer_outcome(y: NDArray[np.bool_]) -> int:
+    """Return the number of rows of the rarer outcome.
+
+    >>> rarer_outcome(np.array([True, False, False]))
+    1
+    """
+    events = int(np.count_nonzero(y))
+    return min(events, len(y) - events)
 
 
 def standard_reference(
@@ -151,7 +170,7 @@ def standard_reference(
     ``start`` is where the modes are looked for.
     The models of all folds are fitted together. ``base`` holds the rows; its weights are not used.
     """
-    cells, development = _cells(y, design, rng, folds)
+    cells, development = _cells(y, design, rng, folds, sample_weight)
     held_out = np.unique(cells[cells >= 0]).astype(np.intp)
     columns = CellWeights(
         distances=np.broadcast_to(0.0, (len(y), 1)),
@@ -197,7 +216,7 @@ def model_reference(
 ) -> Reference:
     """pi_u by any classifier or pipeline with ``predict_proba``."""
     check_predicts(model, "reference")
-    cells, development = _cells(y, design, rng, folds)
+    cells, development = _cells(y, design, rng, folds, sample_weight)
     held_out = np.unique(cells[cells >= 0])
 
     def one(fold: int) -> tuple[NDArray[np.intp], Floats]:
@@ -317,40 +336,50 @@ def _weight_arguments(model: Any, sample_weight: Floats, name: str) -> Mapping[s
 
 
 def _cells(
-    y: NDArray[np.bool_], design: str | float, rng: np.random.Generator, given: Folds | None
+    y: NDArray[np.bool_],
+    design: str | float,
+    rng: np.random.Generator,
+    given: Folds | None,
+    sample_weight: Floats | None,
 ) -> tuple[Folds, NDArray[np.bool_]]:
-    """Return the fold in which each row is predicted (-1: never), and the rows that go on."""
+    """Return the fold in which each row is predicted (-1: never), and the rows that go on.
+
+    Rows of weight 0 are predicted, and teach nothing: the shares are those of the others.
+    """
     if design == "crossfit" and given is not None:
         return given, np.ones(len(y), dtype=bool)
-    rarer = int(min(y.sum(), (~y).sum()))
+    counted = np.ones(len(y), dtype=bool) if sample_weight is None else sample_weight > 0
+    rarer = rarer_outcome(y[counted])
+    weighing = "" if counted.all() else " of positive weight"
     if design == "crossfit":
         folds = min(_CROSSFIT_FOLDS, rarer)
         if folds < 2:
             raise ValueError(
-                "y must hold at least 2 events and 2 non-events to cross-fit the reference risk, "
-                f"got {rarer} of one of them; give reference_risk= from outside or discount=0"
+                f"y must hold at least 2 events and 2 non-events{weighing} to cross-fit the "
+                f"reference risk, got {rarer} of one of them; give reference_risk= from "
+                "outside or discount=0"
             )
-        return stratified_folds(y, folds, rng), np.ones(len(y), dtype=bool)
+        return stratified_folds(y, folds, rng, counted), np.ones(len(y), dtype=bool)
     if rarer < 2:
         raise ValueError(
-            "y must hold at least 2 events and 2 non-events for a design split, got "
+            f"y must hold at least 2 events and 2 non-events{weighing} for a design split, got "
             f"{rarer} of one of them; give reference_risk= from outside or discount=0"
         )
-    share = float(design)
+    share, rows = float(design), np.flatnonzero(counted)
     try:
-        development, _ = train_test_split(
-            np.arange(len(y)),
+        _, design_rows = train_test_split(
+            rows,
             test_size=share,
-            stratify=y,
+            stratify=y[rows],
             random_state=int(rng.integers(2**31)),
         )
     except ValueError as error:
         raise ValueError(
             f"design must leave both classes on both sides of the split, got {share:g} of "
-            f"{len(y)} rows ({error})"
+            f"{len(rows)} rows ({error})"
         ) from None
-    cells = np.full(len(y), -1, dtype=np.int16)
-    cells[development] = 0
+    cells = np.zeros(len(y), dtype=np.int16)
+    cells[design_rows] = -1
     return cells, cells == 0
 
 
