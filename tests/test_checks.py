@@ -10,6 +10,8 @@ import pytest
 from tailoredbayes.checks import (
     check_array,
     check_both_classes,
+    check_flag,
+    check_generator,
     check_number,
     check_outcome,
     check_risk,
@@ -198,6 +200,22 @@ def test_a_single_class_is_refused_where_two_are_needed(outcome, weight, found):
 def test_a_number_keeps_to_its_bounds(value, bounds, error, message):
     with pytest.raises(error, match=re.escape(message)):
         check_number(value, "x", **bounds, advice="do this")
+
+
+@pytest.mark.parametrize("flag", [True, np.False_])
+def test_true_and_false_are_flags_and_no_numbers(flag):
+    assert check_flag(flag, "harm") == flag
+    with pytest.raises(TypeError, match="harm must be a finite number"):
+        check_number(bool(flag), "harm", advice="0 is none")
+    for word in ("yes", 1, None):
+        with pytest.raises(TypeError, match="harm must be True or False, got"):
+            check_flag(word, "harm")
+
+
+@pytest.mark.parametrize("seed", ["a", -1, 1.5])
+def test_what_seeds_nothing_is_refused_by_name(seed):
+    with pytest.raises((TypeError, ValueError), match="random_state must be None, a whole number"):
+        check_generator(seed)
 
 
 def test_numbers_of_any_library_are_numbers():

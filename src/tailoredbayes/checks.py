@@ -19,6 +19,8 @@ __all__ = [
     "ScalarOrCurve",
     "check_array",
     "check_both_classes",
+    "check_flag",
+    "check_generator",
     "check_number",
     "check_outcome",
     "check_risk",
@@ -90,13 +92,49 @@ def check_number(
     expected = " ".join(["a finite number", " and ".join(bounds)]).strip()
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
-    if not isinstance(value, Real):
+    if isinstance(value, bool) or not isinstance(value, Real):  # True is no 1 that anyone meant
         raise TypeError(f"{name} must be {expected}, got {_kind(value)}; {advice}")
     number = float(value)
     inside = above < number < below and at_least <= number <= at_most
     if not (math.isfinite(number) and inside):
         raise ValueError(f"{name} must be {expected}, got {value}; {advice}")
     return number
+
+
+def check_flag(value: object, name: str) -> bool:
+    """Return True or False as such; words that mean them are refused, not guessed.
+
+    Examples
+    --------
+    >>> check_flag("no", "fit_intercept")
+    Traceback (most recent call last):
+        ...
+    TypeError: fit_intercept must be True or False, got the text 'no'
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {_kind(value)}")
+    return bool(value)
+
+
+def check_generator(random_state: Any) -> np.random.Generator:
+    """Return NumPy's generator of a seed; a generator is itself.
+
+    Examples
+    --------
+    >>> check_generator(-1)
+    Traceback (most recent call last):
+        ...
+    ValueError: random_state must be None, a whole number of 0 or more or a NumPy generator, got \
+-1; the same number gives the same answer again
+    """
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(
+            "random_state must be None, a whole number of 0 or more or a NumPy generator, got "
+            f"{random_state!r}; the same number gives the same answer again"
+        ) from None
 
 
 def check_threshold(threshold: object) -> float:
@@ -405,6 +443,8 @@ def _kind(value: Any) -> str:
     """Name what came: its value when short text, its shape when an array, else its type."""
     if isinstance(value, str):
         return f"the text {value!r}"
+    if isinstance(value, bool):
+        return repr(value)
     if np.ndim(value) > 0:
         return f"an array of shape {np.shape(value)}"
     return type(value).__name__

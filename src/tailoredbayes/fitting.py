@@ -401,12 +401,20 @@ def _given_folds(cv: Any, y: Bools, used: Bools) -> Folds:
     folds = np.full(len(y), NEVER, dtype=np.int16)
     times_held_out = np.zeros(len(y), dtype=int)
     complements = True
-    for fold, (train, test) in enumerate(
-        check_cv(cv, y, classifier=True).split(np.zeros((len(y), 1)), y)
-    ):
-        folds[test] = fold
-        times_held_out[test] += 1
-        complements &= len(np.union1d(train, test)) == len(y)
+    every = np.arange(len(y))
+    try:
+        for fold, (train, test) in enumerate(
+            check_cv(cv, y, classifier=True).split(np.zeros((len(y), 1)), y)
+        ):
+            folds[test] = fold
+            times_held_out[test] += 1
+            complements &= len(np.union1d(every[train], every[test])) == len(y)
+    except (IndexError, OverflowError, TypeError, ValueError) as error:
+        given = repr(cv) if hasattr(cv, "split") else f"a {type(cv).__name__}"
+        raise ValueError(
+            f"cv must give pairs of (train, test) rows of these {len(y)}, got {given} ({error}); "
+            "of a splitter that needs groups pass list(splitter.split(X, y, groups))"
+        ) from None
     if not (times_held_out == 1).all():
         raise ValueError(
             "cv must hold every row out exactly once, as KFold does; for repeats give a number of "

@@ -140,7 +140,7 @@ class TailoredPosterior:
         self.threads = threads
         self.names = self._names(names if names is not None else getattr(rows, "features", None))
         self.prior: Prior = Normal() if prior is None else prior
-        if not isinstance(self.prior, Prior):
+        if not isinstance(self.prior, Prior) or isinstance(self.prior, type):
             raise TypeError(
                 "prior must be a prior such as tailoredbayes.Normal(0, 100) or a LogDensity, got "
                 f"{prior!r}"

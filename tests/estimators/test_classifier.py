@@ -255,7 +255,7 @@ def test_bad_parameters_are_refused_by_name(parameters, match):
         (np.linspace(0, 1, 60), "y must hold two labels"),
         (np.arange(60) % 3, "y must hold two labels"),
         (np.where(np.arange(60) == 3, np.nan, np.arange(60) % 2), "y contains NaN"),
-        (np.zeros(59, dtype=int), "inconsistent numbers of samples"),
+        (np.zeros(59, dtype=int), r"X and y must have the same length, got 60 and 59"),
         (np.arange(60) == 0, "y must hold at least 2 events and 2 non-events"),
     ],
 )

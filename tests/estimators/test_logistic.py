@@ -261,6 +261,11 @@ def test_separated_rows_are_sampled_by_nuts_and_said_to_be():
         ({"distance": "cubic"}, "distance must"),
         ({"epsilon": -0.1}, "epsilon must"),
         ({"prior": "normal"}, "prior must"),
+        ({"prior": tb.Normal}, "prior must"),
+        ({"fit_intercept": "yes"}, "fit_intercept must"),
+        ({"discount": True}, "discount must"),
+        ({"random_state": "a"}, "random_state must"),
+        ({"random_state": -1}, "random_state must"),
         ({"sampler": "gibbs"}, "sampler must"),
         ({"draws": 0}, "draws must"),
         ({"draws": 10.5}, "draws must"),
@@ -358,7 +363,7 @@ def test_columns_at_predict_must_be_those_of_fit():
         (np.linspace(0, 1, 300), r"y must hold"),
         (np.arange(300) % 3, r"Only binary classification .* y must hold two labels"),
         (np.zeros((300, 2), dtype=int), r"y should be a 1d array|y must hold"),
-        (np.zeros(299, dtype=int), r"inconsistent numbers of samples"),
+        (np.zeros(299, dtype=int), r"X and y must have the same length, got 300 and 299"),
     ],
 )
 def test_outcomes_that_are_not_two_labels_are_refused(y, match):

@@ -12,7 +12,7 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -379,6 +379,87 @@ def test_bad_weights_are_refused_by_name(make, weight):
     x, y = rows()
     with pytest.raises(ValueError, match=r"(?i)sample[_ ]weight"):
         make().fit(x, y, sample_weight=weight)
+
+
+@ignore_findings
+@each_estimator
+def test_one_number_weighs_every_row(make):
+    x, y = rows()
+    by_number = make().fit(x, y, sample_weight=2)
+    assert np.array_equal(
+        risks(by_number, x), risks(make().fit(x, y, sample_weight=np.full(300, 2.0)), x)
+    )
+
+
+@each_estimator
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        ({"X": None}, ValueError, r"X must be .*"),
+        ({"X": np.ones(300)}, ValueError, r"(X must be two-dim|Expected 2D)[^\[]*"),
+        ({"X": np.ones((299, 2))}, ValueError, r"X and y must have the same length, got 299 and"),
+        ({"y": np.array([None, *["a"] * 150, *["b"] * 149])}, ValueError, r"y must hold a label"),
+        ({"y": np.zeros(300)}, ValueError, r"y must hold two labels, got one class only: 0\.0 in"),
+        ({"sample_weight": ["a"] * 300}, TypeError, r"sample_weight must hold numbers, got text"),
+        ({"sample_weight": np.ones(299)}, ValueError, r"sample_weight .* got 299 for 300 rows"),
+        ({"sample_weight": np.ones((300, 1))}, ValueError, r"sample_weight must be one-dimension"),
+        ({"sample_weight": np.full(300, 1e308)}, ValueError, r"sample_weight .* a finite sum"),
+        ({"recalibrate": "no"}, TypeError, r"recalibrate must be True or False, got the text"),
+    ],
+)
+def test_every_error_names_its_argument(make, wrong, error, message):
+    x, y = rows()
+    with pytest.raises(error, match=rf"^{message}"):
+        make().fit(**{"X": x, "y": y, **wrong})
+
+
+@pytest.mark.parametrize("make", [logistic, family])
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (np.ones(2), r"X must be two-dimensional, got shape \(2,\)\. Reshape your data"),
+        (np.ones((5, 2)) + 1j, r"X must hold real numbers\. Complex data not supported: [\w ]*$"),
+        (np.array([["a", "b"]]), r"X must hold numbers: could not convert string to float"),
+        (np.empty((0, 2)), r"X: Found array with 0 sample"),
+        (np.ones((5, 3)), r"X has 3 features, but"),
+    ],
+)
+def test_covariates_are_named_when_predicting_too(make, wrong, message):
+    x, y = rows()
+    model = make().fit(x, y)
+    with pytest.raises(ValueError, match=rf"^{message}"):
+        risks(model, wrong)
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        (GroupKFold(3), r"got GroupKFold\(.*groups.*pass list\(splitter\.split"),
+        ([1, 2, 3], r"got a list \("),
+        ([("a", "b")], r"got a list \("),
+        ([(np.arange(300), np.arange(303))], r"got a list \("),
+    ],
+)
+@each_estimator
+def test_splits_that_are_none_are_refused_by_name(make, cv, message):
+    x, y = rows()
+    with pytest.raises(ValueError, match=rf"^cv must give pairs .* of these 300, {message}"):
+        make(discount="cv", cv=cv).fit(x, y)
+
+
+@ignore_findings
+@each_estimator
+def test_splits_may_be_masks(make):
+    x, y = rows()
+    fold = np.arange(300) % 3
+    masks, places = (
+        make(discount="cv", discount_grid=[5], cv=cv).fit(x, y)
+        for cv in (
+            [(fold != k, fold == k) for k in range(3)],
+            [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)],
+        )
+    )
+    assert np.array_equal(risks(masks, x), risks(places, x))
 
 
 @each_estimator

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import html
+import re
 import warnings
 from collections.abc import Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from tailoredbayes.checks import check_risk
+from tailoredbayes.checks import check_flag, check_generator, check_risk, check_sample_weight
 from tailoredbayes.findings import Finding, TailoringWarning
 from tailoredbayes.fitting import Search, Settings, Training
 from tailoredbayes.reference import check_design
@@ -25,7 +26,14 @@ from tailoredbayes.weighting import distance_to_threshold
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TailoredEstimator", "generator", "search_facts", "whole_number"]
+__all__ = [
+    "TailoredEstimator",
+    "check_lengths",
+    "checked_rows",
+    "generator",
+    "search_facts",
+    "whole_number",
+]
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +51,47 @@ def generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng(random_state.randint(2**31, size=4))
     if isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state.integers(2**63))
-    return np.random.default_rng(random_state)
+    return check_generator(random_state)
+
+
+def checked_rows(model: Any, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+    """Return what scikit-learn's ``validate_data`` makes of them; errors name their argument."""
+    try:
+        return validate_data(model, X, y, dtype=[np.float64, np.float32], **options)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(_named(str(error), X, y)) from None
+
+
+def _named(text: str, X: Any, y: Any) -> str:
+    """Say which argument an error of scikit-learn's is about, and leave out its copy of it."""
+    if text.startswith("Found input variables with inconsistent"):
+        check_lengths(X, y)
+    if text.startswith("Expected 2D array"):
+        shape = np.shape(X)
+        advice = "; pass a table: a row a patient, a column a covariate"
+        if len(shape) == 1:
+            advice = (
+                ". Reshape your data: X.reshape(-1, 1) if it is one column, X.reshape(1, -1) if it "
+                "is one row"
+            )
+        return f"X must be two-dimensional, got shape {shape}{advice}"
+    if text.startswith("Complex data"):
+        return "X must hold real numbers. Complex data not supported: pass two real columns for one"
+    if text.startswith("could not convert string"):
+        return (
+            f"X must hold numbers: {text}; encode text first, as scikit-learn's OneHotEncoder does"
+        )
+    return text if re.search(r"\b[Xy]\b", text) else f"X: {text}"
+
+
+def check_lengths(X: Any, y: Any) -> None:
+    """Raise unless X and y have as many rows."""
+    if _num_samples(X) != _num_samples(y):
+        raise ValueError(
+            f"X and y must have the same length, got {_num_samples(X)} and {_num_samples(y)}; "
+            "check that they come from the same rows"
+        )
 
 
 class TailoredEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -106,11 +154,17 @@ class TailoredEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     ) -> Training:
         """Check outcomes, weights and risks against each other; X has been checked."""
         event = self._event(y)
+        recalibrate = check_flag(recalibrate, "recalibrate")
         weight = None
         if sample_weight is not None:
-            weight = _check_sample_weight(
-                sample_weight, y, dtype=np.float64, ensure_non_negative=True
-            )
+            if isinstance(sample_weight, Real):
+                sample_weight = np.full(len(event), float(sample_weight))
+            weight = check_sample_weight(sample_weight)
+            if len(weight) != len(event):
+                raise ValueError(
+                    f"sample_weight must have one weight a row, got {len(weight)} for "
+                    f"{len(event)} rows"
+                )
             if not (weight[event].any() and weight[~event].any()):
                 raise ValueError("sample_weight must leave both classes some weight, got one class")
         risk = None
@@ -138,6 +192,9 @@ class TailoredEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     def _event(self, y: Any) -> NDArray[np.bool_]:
         """Set ``classes_``; return who has the event."""
+        missing = sum(label is None for label in y) if y.dtype == object else 0
+        if missing:
+            raise ValueError(f"y must hold a label for every row, got None in {missing} of them")
         try:
             check_classification_targets(y)
         except ValueError as error:
@@ -151,7 +208,7 @@ class TailoredEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"y must hold two labels, got one class only: {self.classes_[0]!r} in all "
+                f"y must hold two labels, got one class only: {self.classes_.tolist()[0]!r} in all "
                 f"{len(y)} rows"
             )
         places = [1]

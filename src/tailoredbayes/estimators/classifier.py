@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing as take_rows
-from sklearn.utils import check_consistent_length, get_tags, indexable
+from sklearn.utils import get_tags, indexable
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_y, check_is_fitted
 
 from tailoredbayes.checks import check_threshold
 from tailoredbayes.estimators.base import (
     TailoredEstimator,
+    check_lengths,
     generator,
     search_facts,
 )
@@ -148,9 +149,11 @@ class TailoredClassifier(TailoredEstimator):
             reference = _seeded(self.reference, rng)
         settings = replace(self._settings(), reference=reference)
         # The estimator judges the covariates: text and missing values may be its business.
+        if X is None:
+            raise ValueError("X must be a table of covariates, a row a patient, got None")
         (X,) = indexable(X)
         labels = _check_y(y, estimator=self)
-        check_consistent_length(X, labels)
+        check_lengths(X, labels)
         if len(labels) < 2:
             raise ValueError(f"X must hold at least 2 rows, got {len(labels)} sample(s)")
         training = self._training(

@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from tailoredbayes.checks import check_array, check_thresholds
-from tailoredbayes.estimators.base import TailoredEstimator, generator
+from tailoredbayes.estimators.base import TailoredEstimator, checked_rows, generator
 from tailoredbayes.estimators.logistic import TailoredLogisticRegression
 from tailoredbayes.findings import Finding
 from tailoredbayes.fitting import Search, TailoredFit, fit_tailored, step_count
@@ -125,7 +125,7 @@ class TailoredFamily(TailoredEstimator):
         thresholds = check_thresholds(np.atleast_1d(given))
         if len(np.unique(thresholds)) < len(thresholds):
             raise ValueError(f"thresholds must differ, got {np.sort(thresholds).tolist()}")
-        x, checked = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        x, checked = checked_rows(self, X, y, ensure_min_samples=2)
         training = self._training(x, checked, X, reference_risk, sample_weight, recalibrate)
         ordered = np.sort(thresholds).tolist()
         settings = self._alone()._posterior_settings()

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from tailoredbayes.checks import check_threshold
+from tailoredbayes.checks import check_flag, check_threshold
 from tailoredbayes.estimators.base import (
     TailoredEstimator,
+    checked_rows,
     generator,
     search_facts,
     whole_number,
@@ -197,7 +198,7 @@ class TailoredLogisticRegression(TailoredEstimator):
         """
         threshold = check_threshold(self.threshold)
         settings = self._posterior_settings()
-        x, checked = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        x, checked = checked_rows(self, X, y, ensure_min_samples=2)
         training = self._training(x, checked, X, reference_risk, sample_weight, recalibrate)
         rng = generator(self.random_state)
         with progress_bar(self.verbose, step_count(settings, 1)) as progress:
@@ -211,7 +212,7 @@ class TailoredLogisticRegression(TailoredEstimator):
             prior=self.prior,
             sampler=check_sampler(self.sampler),
             draws=whole_number(self.draws, "draws", 1),
-            fit_intercept=bool(self.fit_intercept),
+            fit_intercept=check_flag(self.fit_intercept, "fit_intercept"),
         )
 
     def _keep(self, fit: TailoredFit) -> None:
@@ -242,7 +243,7 @@ class TailoredLogisticRegression(TailoredEstimator):
 
     def _covariates(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self)
-        return np.asarray(validate_data(self, X, reset=False, dtype=[np.float64, np.float32]))
+        return np.asarray(checked_rows(self, X, reset=False))
 
     def risk(self, X: Any) -> Floats:
         """Posterior predictive mean of each row's risk of the event, (n,)."""

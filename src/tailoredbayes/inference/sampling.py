@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tailoredbayes.checks import check_number
+from tailoredbayes.checks import check_generator, check_number
 from tailoredbayes.findings import Finding, tell
 from tailoredbayes.inference import diagnostics, importance, laplace, metropolis, nuts
 from tailoredbayes.inference.draws import Chains, Draws
@@ -95,7 +95,7 @@ def sample(
     wanted = int(check_number(draws, "draws", at_least=1, advice=advice))
     if wanted != draws:
         raise ValueError(f"draws must be a whole number, got {draws}; {advice}")
-    rng = np.random.default_rng(random_state)
+    rng = check_generator(random_state)
     if not 0 <= column < posterior.n_columns:
         raise ValueError(f"column must be from 0 to {posterior.n_columns - 1}, got {column}")
     if modes is None:
