@@ -378,6 +378,24 @@ def test_slow_chains_are_told():
     assert "low-ess" in [f.code for f in chains(values)]
 
 
+@pytest.mark.parametrize("stuck", [[0], [0, 1]])
+def test_chains_that_never_moved_are_told(stuck):
+    values = np.random.default_rng(0).standard_normal((4, 500, 2))
+    values[:, :, stuck] = 3.0
+    [finding] = chains(values)
+    assert (finding.code, finding.value) == ("r-hat", np.inf)
+    assert finding.message.startswith(f"all draws of {', '.join('ab'[i] for i in stuck)} are alike")
+
+
+def test_importance_weights_worth_few_draws_are_told_unless_few_were_asked_for():
+    values = np.random.default_rng(0).standard_normal((4, 125, 2))
+    [finding] = chains(values, sampler="importance", importance_ess=390.0)
+    assert (finding.code, finding.value) == ("low-ess", 390.0)
+    assert "ask for more draws" in finding.message
+    assert chains(values, sampler="importance", importance_ess=400.0) == []
+    assert chains(values[:, :100], sampler="importance", importance_ess=390.0) == []
+
+
 def test_divergences_are_told():
     values = np.random.default_rng(0).standard_normal((4, 500, 2))
     [finding] = chains(values, divergences=3.0)

@@ -294,7 +294,7 @@ def k_hat_finding(chains: Chains) -> Finding | None:
 
 def chain_findings(draws: Draws) -> Iterator[Finding]:
     """Find chains that disagree, too few effective draws, divergences."""
-    if len(draws.flat) < ESS_LIMIT:
+    if len(draws.flat) <= ESS_LIMIT:
         return  # that few were asked for
     if draws.sampler not in _CHAIN_SAMPLERS:
         # Independent draws have no chains to disagree; their weights said what they are worth.
@@ -302,10 +302,20 @@ def chain_findings(draws: Draws) -> Iterator[Finding]:
         if worth < ESS_LIMIT:
             yield Finding(
                 "low-ess",
-                f"the importance weights are worth {worth:.0f} draws, below {ESS_LIMIT:.0f}: use "
-                "sampler='nuts'",
+                f"the importance weights are worth {worth:.0f} draws, below {ESS_LIMIT:.0f}: ask "
+                "for more draws, or use sampler='nuts'",
                 worth,
             )
+        return
+    stuck = np.ptp(draws.flat, axis=0) == 0
+    if stuck.any():
+        which = [name for name, flag in zip(draws.names, stuck, strict=True) if flag]
+        yield Finding(
+            "r-hat",
+            f"all draws of {_listed(which)} are alike: the chains never moved; check the prior's "
+            "log-density and the scale of the covariates",
+            float(np.inf),
+        )
         return
     r_hat, ess = draws.r_hat(), np.minimum(draws.ess("bulk"), draws.ess("tail"))
     worst = int(np.nanargmax(r_hat))
