@@ -531,15 +531,13 @@ class RowSummary:
 class WeightSummary:
     """What one pass tells about weight columns, an entry a column.
 
-    Sum of the weights (ESS_T), of those of the events, rows and events of positive weight, and
-    Kish's effective sample size.
+    Sum of the weights (ESS_T), of those of the events, rows and events of positive weight.
     """
 
     weight: Floats
     events_weight: Floats
     rows_used: Floats
     events_used: Floats
-    kish: Floats
 
 
 # Squares of larger numbers, times a few million rows, leave the range of a double.
@@ -600,15 +598,15 @@ def summarise_weights(rows: RowSource, threads: int | None = None) -> WeightSumm
     def sums(block: Block) -> tuple[Floats, ...]:
         w = block.weights
         one, event, used = np.ones(len(w)), 0.5 * (block.sign + 1), np.asarray(w > 0, float)
-        return -w.min(axis=0), one @ w, event @ w, one @ used, event @ used, one @ (w * w)
+        return -w.min(axis=0), one @ w, event @ w, one @ used, event @ used
 
-    lowest, weight, events_weight, used, events_used, squares = sum_over_rows(
+    lowest, weight, events_weight, used, events_used = sum_over_rows(
         rows,
         sums,
         size=block_rows(rows.n_columns, 4 * BLOCK_NUMBERS),
         threads=threads,
         cost_per_row=8 * rows.n_columns,
-        combine=(np.maximum,) + (np.add,) * 5,
+        combine=(np.maximum,) + (np.add,) * 4,
     )
     if not np.isfinite(weight).all() or (lowest > 0).any():
         finite = np.isfinite(weight).all()
@@ -617,7 +615,7 @@ def summarise_weights(rows: RowSource, threads: int | None = None) -> WeightSumm
     if not (weight > 0).all():
         which = "" if len(weight) == 1 else f" in column {int(np.argmin(weight > 0))}"
         raise ValueError(f"weights must not all be zero{which}; is the discount far too large?")
-    return WeightSummary(weight, events_weight, used, events_used, weight * weight / squares)
+    return WeightSummary(weight, events_weight, used, events_used)
 
 
 def _refuse(bad: NDArray[np.bool_], low: Floats, high: Floats) -> None:
