@@ -1,4 +1,8 @@
-"""The authors' R package, TailoredBayes 0.1.0, on its own simulated rows (see README.md)."""
+"""The authors' R package, TailoredBayes 0.1.0, on its own simulated rows (see README.md).
+
+Draws agree to 4 Monte Carlo errors, which one right comparison in 16,000 exceeds: the 9 means and
+27 spreads and tails here together fail right samplers once in some 440 runs. Seeds are fixed.
+"""
 
 import math
 from pathlib import Path

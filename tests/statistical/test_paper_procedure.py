@@ -3,6 +3,10 @@
 Simulation 1 (q = 1, n = 5000, t = 0.3), 20 repetitions. A fit is judged by the exact net benefit
 of its posterior mean coefficients: no test set and no noise of one. Both see the same samples but
 cut their own splits and folds and draw their own chains, so the gains agree on average only.
+
+Agreement is to three standard errors, sharper than the others' tests. Over 20 repetitions two
+right programs are further apart once in 136 times (Student's t, 19 degrees of freedom), in one of
+the two comparisons once in 68 at most: that, not the FAILURE_RATE of yardsticks.py, is the rate.
 """
 
 import numpy as np
