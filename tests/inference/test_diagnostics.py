@@ -11,6 +11,7 @@ from tailoredbayes import (
     StudentT,
     TailoredPosterior,
     find_modes,
+    sample,
 )
 from tailoredbayes.inference import diagnostics
 from tailoredbayes.inference.draws import Chains, Draws
@@ -236,6 +237,32 @@ def test_a_column_constant_where_the_weights_are_is_named():
     assert collinear(x, y, prior=Normal(0, 10)) is None
     finding = collinear(x, y, prior=Normal(0, 10), weights=weights)
     assert finding.message.startswith("size is constant where the weights are")
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-150])
+def test_a_column_too_small_for_the_data_to_speak_of_is_not_called_constant(scale):
+    x, y = overlapping()
+    x[:, 1] *= scale
+    posterior, approximation = fitted(x, y, names=["age", "size", "years"])
+    assert diagnostics.collinearity(posterior, approximation) is None
+    assert "involves size" in diagnostics.weak_data(posterior, approximation).message
+    x[:, 2] = x[:, 0]  # of the others what is true is still said
+    finding = collinear(x, y, prior=Normal(0, 10))
+    assert finding.message.startswith("age, years are nearly linear combinations")
+
+
+@pytest.mark.parametrize(
+    "silent",
+    [{"weights": np.full(400, 1e-300)}, {"prior": Normal(1e6, 1)}, {"prior": StudentT(1e300)}],
+    ids=["weights", "mean", "df"],
+)
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_data_that_say_nothing_are_no_ground_for_collinearity(silent, fit_intercept):
+    x, y = overlapping()
+    posterior, approximation = fitted(x, y, fit_intercept=fit_intercept, **silent)
+    assert diagnostics.collinearity(posterior, approximation) is None
+    drawn = sample(posterior, draws=100, random_state=0, warn=False)
+    assert np.isfinite(drawn.values).all()
 
 
 # --- Little data ------------------------------------------------------------------------------

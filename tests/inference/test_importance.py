@@ -61,6 +61,7 @@ def test_a_normal_posterior_keeps_every_draw_in_pairs_about_the_mode():
     assert chains.facts["importance_ess"] == pytest.approx(4000, rel=1e-6)
     assert chains.facts["distinct_draws"] > 3990
     assert chains.facts["proposals"] == 4000
+    assert chains.facts["k_hat"] == 0  # no tail to fit, rounding's least of all
     theta = chains.theta.reshape(-1, 2)
     pairs = (theta[::2] + theta[1::2]) / 2
     away = np.abs((pairs - approximation.mode) / [3, 0.1]).max(axis=1)

@@ -43,6 +43,8 @@ _FEW_ROWS = 5.0
 # Smallest eigenvalue of the covariates' weighted correlation matrix that passes: beyond, some
 # coefficient's variance is inflated some ten-thousandfold.
 _COLLINEAR = 1e-4
+# A share of the curvature below this is what rounding leaves of it.
+_LOST = 1e-12
 # A prior that has more than this share of a direction decides it ...
 _DECIDES = 0.5
 # ... and one that has more than this share of one makes separation worth a linear programme.
@@ -108,8 +110,16 @@ def weak_data(posterior: TailoredPosterior, approximation: Approximation) -> Fin
 def collinearity(posterior: TailoredPosterior, approximation: Approximation) -> Finding | None:
     """Find covariates that are nearly linear combinations of others (or constant)."""
     information = approximation.curvature - approximation.prior_curvature
-    names = posterior.names
-    raw = np.diagonal(information)[-posterior.rows.n_features :]
+    # Beside so strong a prior, or for such small numbers, the rows' part may be rounding error:
+    # such a column is passed over (and the prior decides it, says weak_data).
+    known = np.diagonal(information) > _LOST * np.diagonal(approximation.curvature)
+    covariates = known[-posterior.rows.n_features :]  # a view
+    covariates |= posterior.summary.low == posterior.summary.high
+    if not covariates.any() or (posterior.fit_intercept and not known[0]):
+        return None
+    information = information[np.ix_(known, known)]
+    names = [name for name, flag in zip(posterior.names, known, strict=True) if flag]
+    raw = np.diagonal(information)[-np.count_nonzero(covariates) :]
     if posterior.fit_intercept:
         # What is left of the covariates once the intercept has had its part: their covariance.
         edge, corner = information[1:, 0], information[0, 0]

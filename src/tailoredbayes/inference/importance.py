@@ -38,6 +38,8 @@ _DF = 8.0
 # Those come in batches of as many as the draws asked for, until they are worth this share of the
 # draws, and at most this many batches.
 _WORTH, _MOST_BATCHES = 0.9, 6
+# Log weights that differ by less are alike to rounding: a posterior that is normal has no tail.
+_ALIKE = 1e-9
 # The fewest proposals whose largest weights make a tail to fit.
 _FEWEST = 100
 
@@ -99,8 +101,11 @@ def _smoothed(batches: list[tuple[Floats, Floats]]) -> tuple[Floats, float]:
     """Pareto-smoothed weights of all proposals, summing to one, and k-hat."""
     from arviz_stats.base import array_stats
 
+    log_ratio = np.concatenate([ratio for _, ratio in batches])
+    if np.ptp(log_ratio) < _ALIKE:
+        return np.full(len(log_ratio), 1 / len(log_ratio)), 0.0
     # psislw was made for leave-one-out: it takes minus the log ratios.
-    log_weight, k_hat = array_stats.psislw(-np.concatenate([ratio for _, ratio in batches]))
+    log_weight, k_hat = array_stats.psislw(-log_ratio)
     weights = np.exp(np.asarray(log_weight, dtype=np.float64))
     return weights / weights.sum(), float(k_hat)
 
