@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tailoredbayes import Laplace, LogDensity, Normal, StudentT
+from tailoredbayes import Laplace, LogDensity, Normal, StudentT, TailoredPosterior, find_modes
 from tailoredbayes.priors import Prior
 
 PRIORS = {
@@ -169,6 +169,33 @@ def test_the_wrong_number_of_parameters_is_refused(prior):
 def test_a_log_density_that_is_no_number_is_refused(value):
     with pytest.raises(ValueError, match="function must return a number below infinity, got"):
         LogDensity(lambda beta: value).check(2)
+
+
+@pytest.mark.parametrize("value", [None, np.zeros(2), "low"])
+def test_a_log_density_returns_one_number(value):
+    with pytest.raises(TypeError, match="LogDensity: function must return one number, got"):
+        LogDensity(lambda beta: value).check(2)
+
+
+def test_a_hard_edge_at_the_start_is_refused_and_one_away_from_the_mode_is_not():
+    x = np.linspace(-1, 1, 50)[:, None]
+    y = x[:, 0] + np.sin(40 * x[:, 0]) > 0  # the slope is positive
+
+    def normal_above(edge):
+        return LogDensity(lambda b: -np.inf if b[0] < edge else -0.5 * float(b @ b))
+
+    at_zero = TailoredPosterior(x, y, prior=normal_above(0), fit_intercept=False)
+    with pytest.raises(ValueError, match=r"LogDensity: function must be finite .* hard edge"):
+        find_modes(at_zero)
+    away = TailoredPosterior(x, y, prior=normal_above(-1), fit_intercept=False)
+    plain = TailoredPosterior(x, y, prior=Normal(0, 1), fit_intercept=False)
+    np.testing.assert_allclose(find_modes(away).theta, find_modes(plain).theta, atol=1e-6)
+
+
+def test_many_degrees_of_freedom_do_not_overflow():
+    beta = np.array([[-3.0, 0.5]])
+    wide = StudentT(1e300, 0, 2)
+    np.testing.assert_allclose(wide.curvature(beta), Normal(0, 2).curvature(beta), rtol=1e-12)
 
 
 @pytest.mark.parametrize("gradient", [np.zeros(2), np.zeros((3, 1)), np.array([0, np.nan, 0])])

@@ -225,7 +225,7 @@ class StudentT(IndependentPrior):
     def bend(self, beta: Floats) -> Floats:
         """(df + 1) (df sd^2 - b^2) / (df sd^2 + b^2)^2, b = beta - mean."""
         b, a = beta - self._mean, self._df * self._sd**2
-        return (self._df + 1) * (a - b * b) / (a + b * b) ** 2
+        return (self._df + 1) / (a + b * b) * ((a - b * b) / (a + b * b))  # the square overflows
 
 
 @dataclass(frozen=True)
@@ -348,7 +348,19 @@ class LogDensity:
 
     def value(self, beta: Floats) -> Floats:
         """Log-density of each column of ``beta``."""
-        values = np.array([float(self.function(column)) for column in beta.T.copy()])
+        if not np.isfinite(beta).all():
+            raise ValueError(
+                "LogDensity: function must be finite and smooth wherever it is asked, but its "
+                "derivatives led to coefficients that are no numbers; smooth a hard edge (-inf), "
+                "or move it away from 0, where the search for the mode begins"
+            )
+        found = [self.function(column) for column in beta.T.copy()]
+        try:
+            values = np.array([float(value) for value in found])
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"LogDensity: function must return one number, got {found[0]!r}"
+            ) from None
         if np.isnan(values).any() or (values == np.inf).any():
             raise ValueError(
                 "LogDensity: function must return a number below infinity, got "
@@ -376,7 +388,8 @@ class LogDensity:
             up, down = beta.copy(), beta.copy()
             up[j] += step
             down[j] -= step
-            out[j] = (self.value(up) - self.value(down)) / (up[j] - down[j])
+            with np.errstate(invalid="ignore"):  # -inf on both sides
+                out[j] = (self.value(up) - self.value(down)) / (up[j] - down[j])
         return out
 
     def curvature(self, beta: Floats) -> Floats:
@@ -389,7 +402,8 @@ class LogDensity:
             up, down = beta.copy(), beta.copy()
             up[j] += step
             down[j] -= step
-            full[:, j] = -((self.gradient(up) - self.gradient(down)) / (up[j] - down[j])).T
+            with np.errstate(invalid="ignore"):
+                full[:, j] = -((self.gradient(up) - self.gradient(down)) / (up[j] - down[j])).T
         return 0.5 * (full + full.transpose(0, 2, 1))
 
     def smoothed(self, width: Floats) -> Prior:

@@ -360,7 +360,10 @@ def _weight_columns(
     if not isinstance(weights, np.ndarray) and hasattr(weights, "block"):
         columns: Floats | WeightColumns = weights  # type: ignore[assignment]  # a WeightColumns
     else:
-        columns = np.asarray(weights, dtype=np.float64)
+        try:
+            columns = np.asarray(weights, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"weights must hold numbers, one a row: {error}") from None
         if columns.ndim == 1:
             columns = columns[:, None]
     if len(columns.shape) != 2 or columns.shape[0] != n_rows or columns.shape[1] == 0:
