@@ -471,7 +471,10 @@ def test_names_priors_and_threads_are_checked():
     refused("prior must be a prior such as", TypeError, prior="normal")
     refused("prior must be a prior such as", TypeError, prior=2.5)
     refused("sd has 2 entries, expected one or 3", prior=Normal(0, [1, 2]))
-    refused("threads must be at least 1, got 0", threads=0)
+    refused("threads must be a finite number at least 1, got 0", threads=0)
+    refused("threads must be a finite number .* got the text 'all'", TypeError, threads="all")
+    refused("fit_intercept must be True or False, got", TypeError, fit_intercept="no")
+    refused("weights must hold numbers, one a row", TypeError, weights=["a"] * 20)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tailoredbayes.checks import check_flag, check_number
 from tailoredbayes.priors import Normal, Prior
 from tailoredbayes.rows import (
     BLOCK_NUMBERS,
@@ -131,11 +132,12 @@ class TailoredPosterior:
             raise ValueError("y is needed when X is an array")
         else:
             rows = ArrayRows.from_arrays(X, y, weights)
-        if threads is not None and threads < 1:
-            raise ValueError(f"threads must be at least 1, got {threads}")
+        if threads is not None:
+            advice = "leave it out to use every core"
+            check_number(threads, "threads", at_least=1, advice=advice)
         self.rows = rows
-        self.fit_intercept = fit_intercept
-        self.n_coefficients = rows.n_features + fit_intercept
+        self.fit_intercept = check_flag(fit_intercept, "fit_intercept")
+        self.n_coefficients = rows.n_features + self.fit_intercept
         self.n_columns = rows.n_columns
         self.threads = threads
         self.names = self._names(names if names is not None else getattr(rows, "features", None))
@@ -267,9 +269,13 @@ class TailoredPosterior:
         return point[:, None]
 
     def _column(self, column: int) -> NDArray[np.intp]:
-        if not 0 <= column < self.n_columns:
-            raise ValueError(f"column must be from 0 to {self.n_columns - 1}, got {column}")
+        self.check_column(column)
         return np.array([column])
+
+    def check_column(self, column: int) -> None:
+        """Raise unless there is such a weight column."""
+        if column not in range(self.n_columns):
+            raise ValueError(f"column must be from 0 to {self.n_columns - 1}, got {column!r}")
 
     # -- for the engine, many points -----------------------------------------------------------
 

@@ -24,6 +24,8 @@ Floats = NDArray[np.float64]
 # Central differences: the step that balances truncation against rounding is the cube root of the
 # machine epsilon for a gradient, its fourth root for a second difference [NocedalWright2006, 8.1].
 _GRADIENT_STEP = float(np.finfo(np.float64).eps ** (1 / 3))
+# A scale whose square, and the inverse of that, stay numbers.
+_SMALLEST_SCALE = 1e-150
 _CURVATURE_STEP = float(np.finfo(np.float64).eps ** (1 / 4))
 
 
@@ -120,8 +122,14 @@ def _column(owner: str, name: str, value: ArrayLike, *, positive: bool = False) 
         raise ValueError(
             f"{owner}: {name} must be a scalar or one-dimensional, got shape {array.shape}"
         )
-    if not np.isfinite(array).all() or (positive and not (array > 0).all()):
+    # The inverse square of a scale must be a number, too; degrees of freedom are not squared.
+    low, high = (0.0, np.inf) if name == "df" else (_SMALLEST_SCALE, 1 / _SMALLEST_SCALE)
+    if not np.isfinite(array).all() or (
+        positive and not ((array > 0) & (array >= low) & (array <= high)).all()
+    ):
         wanted = "positive and finite" if positive else "finite"
+        if positive and name != "df":
+            wanted += f" (from {low:g} to {high:g})"
         raise ValueError(f"{owner}: {name} must be {wanted}, got {value!r}")
     return array.reshape(-1, 1)
 

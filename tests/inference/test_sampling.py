@@ -268,7 +268,7 @@ def test_bad_arguments_are_refused(posterior):
             sample(posterior, draws=draws)
     with pytest.raises(TypeError, match="draws must be"):
         sample(posterior, draws="many")
-    for column in (-1, 1):
-        with pytest.raises(ValueError, match=f"column must be from 0 to 0, got {column}"):
+    for column in (-1, 1, "a"):
+        with pytest.raises(ValueError, match=f"column must be from 0 to 0, got {column!r}"):
             sample(posterior, column=column)
     assert sample(posterior, "laplace", draws=10.0, warn=False).flat.shape == (10, 3)

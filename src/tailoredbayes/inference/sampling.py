@@ -96,8 +96,7 @@ def sample(
     if wanted != draws:
         raise ValueError(f"draws must be a whole number, got {draws}; {advice}")
     rng = check_generator(random_state)
-    if not 0 <= column < posterior.n_columns:
-        raise ValueError(f"column must be from 0 to {posterior.n_columns - 1}, got {column}")
+    posterior.check_column(column)
     if modes is None:
         approximation = find_modes(posterior, np.array([column])).approximation()
     else:
