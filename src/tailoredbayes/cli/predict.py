@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["COLUMNS", "EXAMPLE", "command"]
 
 EXAMPLE = "Example: tailoredbayes predict model.nc new.csv --out risks.csv"
+# A decision less certain than this is uncertain, as `patients` and the report have it.
+_LEVEL = 0.9
 COLUMNS = ("risk", "risk_low", "risk_high", "decision_certainty", "decision", "uncertain")
 
 
@@ -61,8 +63,8 @@ def command(
     """Predict the risk of every row and decide.
 
     The columns written: the ids (or the row's number), the risk, its interval, the certainty
-    P(risk >= threshold), the decision, and whether it is uncertain: whether the threshold lies
-    within the interval.
+    P(risk >= threshold), the decision, and whether it is uncertain: whether less than 90% of the
+    posterior stands behind it.
     """
     from tailoredbayes.checks import check_number
     from tailoredbayes.cli.saved import load_model
@@ -183,7 +185,7 @@ class _Prediction:
         found = risk_summary(self.recipe.design(raw), self.draws, self.threshold, self.prob)
         risk, low, high, certainty = found.T
         treat = risk >= self.threshold
-        uncertain = (low < self.threshold) & (self.threshold <= high)
+        uncertain = np.where(treat, certainty, 1 - certainty) < _LEVEL
         self.treated += int(treat.sum())
         self.uncertain += int(uncertain.sum())
         ids: list[Any] = [self._names(chunk, name, rows) for name in self.ids]
