@@ -2,8 +2,10 @@
 
 import gzip
 import hashlib
+import html
 import inspect
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -246,9 +248,10 @@ def test_predictions_are_the_librarys(trained, tmp_path):
     np.testing.assert_array_equal(written[["risk_low", "risk_high"]], interval)
     np.testing.assert_array_equal(written["decision_certainty"], model.decision_certainty(x))
     np.testing.assert_array_equal(written["decision"] == "treat", model.predict(x) == 1)
-    inside = (interval[:, 0] < 0.3) & (interval[:, 1] >= 0.3)
-    np.testing.assert_array_equal(written["uncertain"], inside)
-    assert f"treat {int(model.predict(x).sum())}, uncertain {int(inside.sum())}" in done.err
+    doubtful = tb.patients(model, x).uncertain  # which the report counts, too
+    np.testing.assert_array_equal(written["uncertain"], doubtful)
+    assert f"treat {int(model.predict(x).sum())}, uncertain {int(doubtful.sum())}" in done.err
+    assert 0 < doubtful.sum() < 250
 
 
 def test_predictions_at_another_of_the_thresholds(trained):
@@ -494,6 +497,61 @@ def test_the_report_says_when_the_training_file_is_another(trained, tmp_path):
         refused = run("report", trained / "model.nc", *options)
         assert refused.code == 2
         assert said in refused.err
+
+
+def test_a_risk_can_be_worked_out_by_hand_from_the_report(trained, tmp_path):
+    out = tmp_path / "r.html"
+    fitted = run(
+        *("fit", trained / "train.csv", "--outcome", "died", "--threshold", "0.3", "--id"),
+        *("patient", "--categorical", "grade", "--scale", "--out", tmp_path / "m.nc", *QUICK),
+    )
+    assert fitted.code == 0, fitted.err
+    assert run("report", tmp_path / "m.nc", "--out", out).code == 0
+    page = html.unescape(out.read_text("utf-8"))
+    copied = re.search("<pre[^>]*>(.*?)</pre>", page, re.DOTALL)[1].split("\n")
+    terms = dict(re.findall('<tr><th scope="row">([^<]*)</th><td>([^<]*)</td></tr>', page))
+    one = patients(250, seed=1).iloc[0]
+    logit = 0.0
+    for name, coefficient in (line.split("\t") for line in copied):
+        logit += float(coefficient) * by_hand(terms[name], one)
+    done = run("predict", tmp_path / "m.nc", trained / "test.csv")
+    risk = float(done.out.splitlines()[1].split(",")[1])
+    assert 1 / (1 + np.exp(-logit)) == pytest.approx(risk, abs=0.01)
+
+
+def by_hand(term, patient):
+    """Work a term out as the page writes it: 1, 1 if grade is 3, else 0, or (age - 60.1) / 9.8."""
+    if term == "1":
+        return 1
+    level = re.fullmatch("1 if (.+) is (.+), else 0", term)
+    if level:
+        return int(str(patient[level[1]]) == level[2])
+    name, mean, sd = re.fullmatch(r"\((.+) − (.+)\) / (.+)", term).groups()
+    return (patient[name] - float(mean)) / float(sd)
+
+
+def test_the_report_counts_the_weights(tmp_path):
+    for name, seed in (("train.csv", 0), ("test.csv", 1)):
+        frame = patients(300, seed)
+        frame.assign(w=np.where(frame["sex"] == "male", 3, 1)).to_csv(tmp_path / name, index=False)
+    model, out = tmp_path / "m.nc", tmp_path / "r.html"
+    options = ("--outcome", "died", "--threshold", "0.3", "--id", "patient", "--weights", "w")
+    assert run("fit", tmp_path / "train.csv", *options, "--out", model, *QUICK).code == 0
+    for table, given in (
+        ("train.csv", ("--train", tmp_path / "train.csv")),
+        ("test.csv", (tmp_path / "test.csv", "--weights", "w")),
+    ):
+        assert run("report", model, *given, "--out", out).code == 0
+        judged = run("evaluate", model, tmp_path / table, "--weights", "w", "--json")
+        first = json.loads(judged.out)["statistics"][0]
+        assert first["statistic"] == "treated_per_1000"
+        page = out.read_text("utf-8")
+        assert f'<tr><th scope="row">tailored model</th><td>{first["value"]:.1f}</td>' in page
+        assert "count by their weights" in page
+        assert "the event is “died” = “1”" in page
+    refused = run("report", model, "--weights", "w", "--out", out)
+    assert refused.code == 2
+    assert "--weights names a column of TABLE" in refused.err
 
 
 @pytest.mark.slow

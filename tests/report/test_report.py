@@ -465,6 +465,9 @@ def test_a_recipe_tells_the_columns_and_catches_another_file(fitted, train, test
     grade = {"kind": "category", "levels": ["II", "<III>"], "counts": [200, 100], "missing": 0}
     model.recipe_ = {
         "outcome": "died",
+        "labels": ["alive", "dead"],
+        "weights": "wt",
+        "reference_risk": "score",
         "missing": "impute",
         "threshold": 0.3,
         "call": "tailoredbayes fit 'a & b.csv'",
@@ -486,6 +489,12 @@ def test_a_recipe_tells_the_columns_and_catches_another_file(fitted, train, test
     assert table(section, "Patients")[0]["With the event"].startswith("111 ")
     assert "read with ; between columns" in section.words
     assert page.find("h1")[0].words == "Predicting died, to decide at a risk of 30%"
+    assert "the event is “died” = “dead”" in page.section("purpose").words
+    settings = {row["Setting"]: row["Value"] for row in table(page.section("model"), "How")}
+    assert settings["Row weights"].startswith("column “wt”")
+    terms = {row["Term"]: row["What it is"] for row in table(page.section("model"), "What each")}
+    assert terms["grade[<III>]"] == "1 if grade is <III>, else 0"
+    assert "compared with: grade II." in page.section("model").words
     limits = page.section("limitations").words
     assert "not the file that the model was fitted to" in limits
     assert "Missing values were filled in" in limits

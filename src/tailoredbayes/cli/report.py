@@ -23,7 +23,7 @@ def command(
     model: ModelPath,
     test: Annotated[
         Path | None,
-        typer.Argument(help="rows that the fit has not seen: external results", metavar="[TABLE]"),
+        typer.Argument(help="rows that the fit has not seen: external results", metavar="TABLE"),
     ] = None,
     out: Annotated[Path, typer.Option(help="the HTML file to write")] = Path("report.html"),
     train: Annotated[
@@ -33,7 +33,16 @@ def command(
     title: Annotated[str | None, typer.Option(help="the page's heading")] = None,
     fact: Annotated[
         list[str] | None,
-        typer.Option(help='what only you can say, as "setting=Two hospitals, 2019"; several times'),
+        typer.Option(
+            help='what only you can say, as "setting=Two hospitals, 2019"; several times. Of: '
+            "setting, population, outcome, action, rationale, predictors, analysis, missing, "
+            "sample_size, fairness, users, authors, ethics, funding, registration, availability, "
+            "involvement"
+        ),
+    ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(help="a column of row weights in TABLE; --train has those of the fit"),
     ] = None,
     missing: Annotated[
         str | None,
@@ -57,9 +66,14 @@ def command(
     saved = load_model(model)
     target = saved.threshold(threshold)
     form = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
+    if weights is not None and test is None:
+        raise typer.BadParameter("--weights names a column of TABLE, and there is none")
     samples = {
-        role: None if path is None else read_sample(saved, path, missing, form)
-        for role, path in (("train", train), ("test", test))
+        role: None if path is None else read_sample(saved, path, weight, missing, form)
+        for role, path, weight in (
+            ("train", train, saved.recipe.weights),
+            ("test", test, weights),
+        )
     }
     apparent, recorded = samples["train"], saved.recipe.data
     if apparent is not None and recorded is not None and apparent.sha256 != recorded.sha256:
@@ -80,7 +94,11 @@ def command(
 
 
 def read_sample(
-    saved: SavedModel, path: Path, missing: str | None, form: dict[str, str | None]
+    saved: SavedModel,
+    path: Path,
+    weights: str | None,
+    missing: str | None,
+    form: dict[str, str | None],
 ) -> Sample:
     """Return the rows of a table with their outcomes, as the report takes them."""
     from tailoredbayes.report import Sample
@@ -91,13 +109,19 @@ def read_sample(
     source = open_table(path, **form)
     with busy(f"reading {path}") as progress:
         rows = read_labelled(
-            source, saved.recipe, saved.names, missing=saved.missing(missing), progress=progress
+            source,
+            saved.recipe,
+            saved.names,
+            missing=saved.missing(missing),
+            weights=weights,
+            progress=progress,
         )
     for message in source.notes:
         note(f"note: {message}")
     return Sample(
         X=rows.frame,
         y=rows.y,
+        sample_weight=rows.weights,
         name=path.name,
         sha256=sha256(path),
         ids=rows.ids,

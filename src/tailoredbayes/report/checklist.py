@@ -13,6 +13,7 @@ FACTS: dict[str, str] = {
     "action": "What is done at or above the threshold, and what otherwise",
     "rationale": "Who chose the threshold, and why",
     "predictors": "How and when the predictors were measured",
+    "analysis": "Why this kind of model, and how places, times or centres differ",
     "missing": "Why values are missing",
     "sample_size": "How the sample size was decided",
     "fairness": "How the model does in groups that may be treated unequally",
@@ -40,7 +41,7 @@ _ITEMS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("9", "Predictors and how they were measured", "data", ("predictors",)),
     ("10", "Sample size", "data", ("sample_size",)),
     ("11", "Missing data", "data", ("missing",)),
-    ("12", "Analysis: model, selection, performance measures", "model", ()),
+    ("12", "Analysis: model, selection, performance measures", "model", ("analysis",)),
     ("13", "Class imbalance", "model", ()),
     ("14", "Fairness", "", ("fairness",)),
     ("15", "What the model returns, and the threshold", "purpose", ("rationale",)),
@@ -55,10 +56,10 @@ _ITEMS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("19", "Patient and public involvement", "", ("involvement",)),
     ("20", "Results: participants", "data", ("population",)),
     ("21", "Results: participants and events in each analysis", "data", ()),
-    ("22", "The full model", "model", ()),
+    ("22", "The full model", "model", ("availability",)),
     ("23", "Performance with intervals", "performance", ("fairness",)),
     ("24", "Results of updating", "", ()),
-    ("25", "Interpretation", "summary", ("rationale",)),
+    ("25", "Interpretation", "summary", ("fairness",)),
     ("26", "Limitations", "limitations", ("population",)),
     ("27", "Use in practice, and what comes next", "patients", ("users",)),
 )
@@ -67,7 +68,7 @@ _ITEMS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
 def checklist(supplied: Collection[str]) -> list[tuple[str, str, str, str]]:
     """Return (item, subject, section, status) for each item.
 
-    >>> checklist([])[21]
+    >>> checklist(["availability"])[21]
     ('22', 'The full model', 'model', 'filled here')
     >>> checklist([])[16][3], checklist(["ethics"])[16][3]
     ('needs the author', 'supplied by the author')

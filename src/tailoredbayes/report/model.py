@@ -32,6 +32,20 @@ _PROB = 0.9
 # Coefficients drawn; tables hold all of them up to _MOST_ROWS.
 _MOST_DRAWN, _MOST_ROWS, _MOST_LETTERS = 12, 200, 48
 
+_DESIGNS = {
+    "crossfit": "for each patient by a fit that did not see them (cross-fitting)",
+    "split": "by a fit to a part of the patients that serves nothing else (design split)",
+}
+_RULES = {
+    "max": "the highest net benefit",
+    "smooth": "the highest net benefit once decisions near the threshold are smoothed, which is "
+    "less at the mercy of single patients, so it need not be the highest point drawn",
+    "one_se": "the smallest discount within one standard error of the best",
+    "guarded": "the best of the smoothed net benefits if it beats λ = 0 by more than its error, "
+    "else 0",
+}
+"""What the rules of the search take."""
+
 
 @dataclass(frozen=True)
 class Formula:
@@ -50,6 +64,8 @@ class ModelPart:
     settings: Table
     discounts: Table
     formulas: tuple[Formula, ...]
+    terms: Table | None
+    """What each coefficient is multiplied with; None where the model came from arrays."""
     figures: tuple[Figure, ...]
 
 
@@ -60,9 +76,10 @@ def model_part(subject: Subject, n_test: int) -> ModelPart:
         settings=_settings(subject),
         discounts=_discounts(subject, known),
         formulas=tuple(_formula(subject, t) for t in subject.models),
+        terms=_terms(subject),
         figures=(
             _splitting(subject, n_test),
-            *_search_figures(known),
+            *_search_figures(known, subject.target.selection),
             *_posterior_figures(subject),
         ),
     )
@@ -89,15 +106,17 @@ def _splitting(subject: Subject, n_test: int) -> Figure:
 
 
 def _settings(subject: Subject) -> Table:
-    model = subject.target
+    model, recipe = subject.target, subject.recipe
     fit, draws = model.fit_, model.draws_
     reference = fit.reference
     if reference is None:
         source = "none is used: the discount is 0"
     elif reference.design == "outside":
-        source = "given from outside" + (", recalibrated" if reference.recalibrated else "")
+        column = recipe.get("reference_risk")
+        source = f"given from outside{f': column “{column}”' if column else ''}"
+        source += ", recalibrated" if reference.recalibrated else ""
     else:
-        source = f"{reference.source}, by {reference.design}"
+        source = f"{reference.source}, {_DESIGNS.get(reference.design, reference.design)}"
     chosen = (
         f"chosen by {model.cv_repeats} x {model.cv}-fold cross-validated net benefit, rule "
         f"“{model.selection}”"
@@ -114,6 +133,9 @@ def _settings(subject: Subject) -> Table:
         ("Prior of every coefficient", model.prior or Normal()),
         ("Discount λ", f"{model.discount_:.4g}, {chosen}"),
         ("Intercept", "yes" if model.fit_intercept else "no"),
+        *([("Formula", recipe["formula"]["text"])] if recipe.get("formula") else []),
+        *([("Row weights", f"column “{recipe['weights']}”, times the tailoring weights")]
+          if recipe.get("weights") else []),
         ("Posterior", f"{len(draws.flat)} draws by {draws.sampler} (asked for: "
          f"{draws.requested})"),
         ("Sampler's own numbers", facts),
@@ -183,6 +205,45 @@ def _formula(subject: Subject, t: float) -> Formula:
     )
 
 
+def _terms(subject: Subject) -> Table | None:
+    """Return what each coefficient is multiplied with, so that a risk can be worked out by hand."""
+    columns = subject.recipe.get("columns")
+    if not columns:
+        return None
+    head, caption = ("Term", "What it is"), "What each coefficient is multiplied with"
+    baselines = ", ".join(f"{c['name']} {c['levels'][0]}" for c in columns if "levels" in c)
+    note = f"Left out, as the levels that others are compared with: {baselines}." * bool(baselines)
+    formula = subject.recipe.get("formula")
+    if formula:
+        rows = [
+            ("formula", formula["text"]),
+            ("name[T.level], name[level]", "1 for patients at this level, else 0"),
+            ("a:b", "the product of a and b"),
+            (
+                "bs, cs, cr, cc, poly, scale, center",
+                "computed with numbers of the training data, which the model file keeps: "
+                "`tailoredbayes predict` does it",
+            ),
+            ("all others", "as they are written"),
+        ]
+        return Table(caption, head, tuple(rows), note, prose=True)
+    rows = [("intercept", "1")]
+    for column in columns:
+        name = column["name"]
+        if "levels" in column:
+            rows += [
+                (f"{name}[{level}]", f"1 if {name} is {level}, else 0")
+                for level in column["levels"][1:]
+            ]
+        elif subject.recipe.get("scale"):
+            rows.append((f"scale({name})", f"({name} − {column['mean']!r}) / {column['sd']!r}"))
+        else:
+            rows.append((name, f"{name}, as it stands in the data"))
+    left = len(rows) - _MOST_ROWS
+    note = f"{note} {left} more terms are not shown, built alike." if left > 0 else note
+    return Table(caption, head, tuple(rows[:_MOST_ROWS]), note.strip(), prose=True)
+
+
 # --- The search -------------------------------------------------------------------------------
 
 
@@ -193,7 +254,7 @@ def _prospects(subject: Subject) -> Prospects | None:
     return prospects(subject.judged) if tailored and known else None
 
 
-def _search_figures(known: Prospects | None) -> Iterator[Figure]:
+def _search_figures(known: Prospects | None, rule: str) -> Iterator[Figure]:
     if known is None:
         return
     if known.searches:
@@ -202,7 +263,8 @@ def _search_figures(known: Prospects | None) -> Iterator[Figure]:
             lambda: plots.discount_search(known),
             "How strongly to tailor (cross-validated)",
             "Cross-validated net benefit of each discount tried, a panel a threshold; the diamond "
-            "is the one chosen. Where the curve is flat, tailoring makes little difference.",
+            f"is the one chosen: {_RULES.get(rule, rule)}. Where the curve is flat, tailoring "
+            "makes little difference.",
             frame_table(
                 known.search_frame(),
                 "Cross-validated net benefit by discount, per 1000 patients",
@@ -285,11 +347,15 @@ def _posterior_figures(subject: Subject) -> Iterator[Figure]:
             wide=True,
         )
     found = posterior_intervals(posteriors, names=names)
+    # The intercept is far from the others where predictors are far from 0.
+    drawn = [name for name in chosen if name != "intercept"] or chosen
+    left = "" if len(drawn) == len(chosen) else " The intercept is in the table alone."
     yield figure(
         "f-intervals",
-        lambda: plots.posterior_intervals(found, coefficients=chosen),
+        lambda: plots.posterior_intervals(found, coefficients=drawn),
         "Posterior intervals",
-        "Median and highest density intervals of each coefficient." + _left_out(names, chosen),
+        f"Median and highest density intervals of each coefficient.{left}"
+        + _left_out(names, chosen),
         frame_table(
             found.to_frame(),
             "Posterior intervals",

@@ -87,8 +87,8 @@ def write_report(
         The page's heading.
     facts
         What only the authors can say, by key: "setting", "population", "outcome", "action",
-        "rationale", "predictors", "missing", "sample_size", "fairness", "users", "authors",
-        "ethics", "funding", "registration", "availability", "involvement".
+        "rationale", "predictors", "analysis", "missing", "sample_size", "fairness", "users",
+        "authors", "ethics", "funding", "registration", "availability", "involvement".
     model_file
         Where the model was loaded from, for its digest and the versions that made it.
     random_state

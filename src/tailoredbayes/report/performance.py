@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tailoredbayes import plots
+from tailoredbayes.evaluation.differences import NetBenefitDifference
 from tailoredbayes.evaluation.words import probability_in_words
 from tailoredbayes.report.evidence import Evidence
 from tailoredbayes.report.figures import Figure, figure
@@ -24,6 +25,8 @@ from tailoredbayes.report.tables import (
 __all__ = ["Performance", "performance"]
 
 _NAMES = {"all": "treat all", "none": "treat none"}
+# With more thresholds than this the target's is shown, and the rest stands behind the figure.
+_MOST_SHOWN = 9
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ class Performance:
     label: str
     rows: int
     events: int
+    weighted: bool
     at_threshold: Table
     difference: Table | None
     discrimination: Table | None
@@ -48,13 +52,21 @@ def performance(subject: Subject, found: Evidence, *, brief: bool = False) -> Pe
         label=found.label,
         rows=found.rows,
         events=found.events,
+        weighted=_weighted(subject, found),
         at_threshold=_at_threshold(subject, found),
-        difference=_difference(found),
+        difference=_difference(found, subject.threshold),
         discrimination=_discrimination(found),
         calibration=_calibration(found),
         figures=tuple(_figures(subject, found, brief)),
         absent=tuple(_absent(subject, found)),
     )
+
+
+def _weighted(subject: Subject, found: Evidence) -> bool:
+    """Tell whether rows count by weights of the user's; the search has those of the fit."""
+    if found.sample is not None:
+        return found.sample.sample_weight is not None
+    return bool(subject.recipe.get("weights"))
 
 
 def _at_threshold(subject: Subject, found: Evidence) -> Table:
@@ -92,7 +104,7 @@ def _at_threshold(subject: Subject, found: Evidence) -> Table:
     note = (
         "Treatments avoided: against treating all, each missed case counted at its exchange rate. "
         "P(useful): the probability of being better than treating all and than treating none"
-        + ("." if useful is not None else "; it needs the patients' covariates.")
+        + ("." if useful is not None else "; the search does not tell it.")
     )
     return Table(caption, head, tuple(rows), note)
 
@@ -101,7 +113,8 @@ def _probability(p: float) -> str:
     return probability_in_words(float(p))
 
 
-def _difference(found: Evidence) -> Table | None:
+def _difference(found: Evidence, target: float | None = None) -> Table | None:
+    """Return the differences to standard Bayes; where they are many, the target's alone."""
     record, better = found.difference, found.better
     if record is None:
         return None
@@ -117,6 +130,9 @@ def _difference(found: Evidence) -> Table | None:
         )
         for i, t in enumerate(record.thresholds.tolist())
     )
+    if target is not None and _many(record):
+        place = found.place(target)
+        rows, differ = rows[place : place + 1], differ[place : place + 1]
     by = "bootstrap" if record.replicates else "normal"
     head = (
         "Threshold",
@@ -133,11 +149,15 @@ def _difference(found: Evidence) -> Table | None:
         "Expected loss: what choosing the "
         f"{record.models[0]} loses on average, counting no loss where it is better."
         if better is not None
-        else "P(better) needs the patients' covariates."
+        else "The search does not tell P(better)."
     )
     if not differ.all():
         note += " Where the standard error is 0 both treat the same patients."
     return Table(caption, head, rows, note)
+
+
+def _many(record: NetBenefitDifference) -> bool:
+    return len(record.thresholds) > _MOST_SHOWN
 
 
 _SCORES = {
@@ -185,8 +205,8 @@ def _calibration(found: Evidence) -> Table | None:
 def _absent(subject: Subject, found: Evidence) -> Iterator[str]:
     if found.sample is None:
         yield (
-            "Calibration, discrimination and risk distributions need the patients' covariates: "
-            "not supplied."
+            "The search that held these patients out kept no risk of each, so there is no "
+            "calibration, discrimination or distribution of risks here."
         )
     elif found.calibration is None:
         yield "All patients have the same outcome: there is no calibration or discrimination."
@@ -217,8 +237,9 @@ def _figures(subject: Subject, found: Evidence, brief: bool) -> Iterator[Figure]
             lambda: plots.net_benefit_difference(difference),
             f"Gain over {STANDARD} ({label})",
             f"Difference in net benefit between the {difference.models[0]} and {STANDARD}, with "
-            f"{100 * difference.prob:g}% intervals. Above 0 the {difference.models[0]} is better. "
-            "The numbers are in the table above.",
+            f"{100 * difference.prob:g}% intervals. Above 0 the {difference.models[0]} is better."
+            + ("" if _many(difference) else " The numbers are in the table above."),
+            _difference(found) if _many(difference) else None,
         )
     if found.bayesian is not None and len(curve.thresholds) > 1:
         bayesian = found.bayesian

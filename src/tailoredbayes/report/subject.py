@@ -71,7 +71,10 @@ class Subject:
 
     @property
     def labels(self) -> tuple[str, str]:
-        """The outcome's labels: without the event, with it."""
+        """The outcome's labels, as the table has them: without the event, with it."""
+        given = self.recipe.get("labels")
+        if given:  # the model itself was fitted to 0 and 1
+            return str(given[0]), str(given[1])
         classes, positive = self.target.classes_, self.target._positive
         return str(classes[1 - positive]), str(classes[positive])
 

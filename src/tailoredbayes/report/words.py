@@ -29,6 +29,8 @@ LABELS = {
 _VALIDATION_EVENTS = 100
 # Events of the rarer kind per coefficient under which a fit is likely to promise too much.
 _EVENTS_PER_COEFFICIENT = 10
+# P(useful) from which the page draws a conclusion, as 95% intervals do.
+_SETTLED = 0.95
 
 
 def threshold_meaning(t: float) -> str:
@@ -64,12 +66,13 @@ def summary(subject: Subject, found: Evidence) -> list[str]:
     everyone, no_one = curve.models.index("all"), curve.models.index("none")
     tp, fp = (1000 * float(rate[own, place]) for rate in (curve.tp_rate, curve.fp_rate))
     whole = number(0)
-    events = 1000 * curve.prevalence
+    # Whole patients that add up: none is lost between what is told of those treated and of all.
+    events, treated, caught = (round(x) for x in (1000 * curve.prevalence, tp + fp, tp))
     said = [
-        f"Of 1000 patients like these, {whole(events)} have the event. Treating those whose "
-        f"predicted risk is at least {threshold_text(subject.threshold)} treats {whole(tp + fp)}: "
-        f"{whole(tp)} of them have the event and {whole(fp)} have not. {whole(events - tp)} with "
-        "the event are missed."
+        f"Of 1000 patients like these, {events} have the event. Treating those whose predicted "
+        f"risk is at least {threshold_text(subject.threshold)} treats {treated}: {caught} of them "
+        f"have the event and {treated - caught} have not. {events - caught} with the event are "
+        "missed."
     ]
     best = (
         everyone
@@ -81,7 +84,7 @@ def summary(subject: Subject, found: Evidence) -> list[str]:
     said.append(
         f"Against {simple}, the better of the two simple policies, this is worth "
         f"{more_or_fewer(gain)} true positives per 1000 patients for the same number of "
-        "unnecessary treatments."
+        "unnecessary treatments." + (" The model gains nothing over it." if gain <= 0 else "")
     )
     avoided = 10 * float(curve.interventions_avoided[own, place])
     if best == everyone and avoided > 0:
@@ -93,7 +96,7 @@ def summary(subject: Subject, found: Evidence) -> list[str]:
         useful = float(found.bayesian.p_useful[found.bayesian.models.index(subject.name), place])
         said.append(
             "The probability that the model is better than both treating everyone and treating no "
-            f"one is {probability_in_words(useful)}."
+            f"one is {probability_in_words(useful)}: {_verdict(useful)}."
         )
     said += list(_compared(subject, found))
     if found.uncertain is not None:
@@ -103,6 +106,20 @@ def summary(subject: Subject, found: Evidence) -> list[str]:
             f"is less than {100 * LEVEL:g}% sure on which side of the threshold they are."
         )
     return said
+
+
+def _verdict(useful: float) -> str:
+    """Say what a probability of being useful lets one conclude.
+
+    >>> _verdict(0.99), _verdict(0.46), _verdict(0.02)
+    ('these patients speak for the model', 'these patients do not settle whether it is', \
+'these patients speak against the model at this threshold')
+    """
+    if useful >= _SETTLED:
+        return "these patients speak for the model"
+    if useful <= 1 - _SETTLED:
+        return "these patients speak against the model at this threshold"
+    return "these patients do not settle whether it is"
 
 
 def _compared(subject: Subject, found: Evidence) -> Iterator[str]:
@@ -121,7 +138,7 @@ def _compared(subject: Subject, found: Evidence) -> Iterator[str]:
         float(record.difference[0, place]),
         (float(record.low[0, place]), float(record.high[0, place])),
         model=f"the {subject.name}",
-        against=STANDARD,
+        against=f"{STANDARD} (the same model without tailoring)",
         threshold=subject.threshold,
         interval_name=f"{100 * record.prob:g}% {by} interval",
     )

@@ -37,6 +37,13 @@
   });
   accepted.addEventListener("change", () => show(Number(slider.value), false));
 
+  // The slider shows a row of the long table at a time; on paper the whole table stands for it.
+  const all = document.getElementById("explorer-all");
+  all.open = false;
+  let wasOpen = false;
+  window.addEventListener("beforeprint", () => { wasOpen = all.open; all.open = true; });
+  window.addEventListener("afterprint", () => { all.open = wasOpen; });
+
   panel.hidden = false;
   document.getElementById("explorer-still").hidden = true;
   show(data.start, false);
