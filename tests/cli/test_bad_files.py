@@ -12,14 +12,17 @@ import io
 import lzma
 import os
 import stat
+import tempfile
 import zipfile
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from commands import QUICK, patients, run
 
+ANYONE = 65534  # the user called nobody
 FIT = ("--outcome", "died", "--threshold", "0.3", *QUICK)
 
 
@@ -208,6 +211,18 @@ CASES = [
         "separates without an error",
     ),
     Bad(
+        "a column known of the dead alone",
+        text(good(cause=np.where(good()["died"] == 1, np.tile(["A", "B"], 20), ""))),
+        "has values only in rows with the event",
+        options=("--missing", "impute"),
+    ),
+    Bad(
+        "a formula's dot",
+        GOOD,
+        "'.', which stands for no columns here",
+        options=("--formula", "died ~ ."),
+    ),
+    Bad(
         "no column beside the outcome",
         text(good()[["died", "age"]]),
         "leaves no column",
@@ -273,19 +288,35 @@ def test_a_folder(tmp_path):
     check(done, "is a folder", tmp_path, [])
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read and write all")
-def test_no_permission(tmp_path):
-    (tmp_path / "p.csv").write_bytes(GOOD)
-    (tmp_path / "p.csv").chmod(0)
-    done = run("fit", tmp_path / "p.csv", *FIT, "--out", tmp_path / "m.nc")
-    check(done, "check its permissions", tmp_path, ["p.csv"])
-    (tmp_path / "p.csv").chmod(0o600)
-    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
-    try:
-        done = run("fit", tmp_path / "p.csv", *FIT, "--out", tmp_path / "m.nc")
-        check(done, "write-protected", tmp_path, ["p.csv"])
-    finally:
-        tmp_path.chmod(0o700)
+@pytest.fixture
+def as_anyone():
+    """A folder of a user who is not root, to whom no file is closed; the test runs as that user."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        (folder / "p.csv").write_bytes(GOOD)
+        run("fit", folder / "p.csv", *FIT, "--out", folder / "m.nc")  # imports what root may read
+        (folder / "m.nc").unlink()
+        was_root = os.geteuid() == 0
+        if was_root:
+            for path in (folder / "p.csv", folder):
+                os.chown(path, ANYONE, ANYONE)
+            os.setresuid(ANYONE, ANYONE, 0)
+        try:
+            yield folder
+        finally:
+            if was_root:
+                os.setresuid(0, 0, 0)
+            folder.chmod(0o700)
+
+
+@pytest.mark.skipif(not hasattr(os, "setresuid"), reason="only Linux lets root be another")
+def test_no_permission(as_anyone):
+    table, out = as_anyone / "p.csv", as_anyone / "m.nc"
+    table.chmod(0)
+    check(run("fit", table, *FIT, "--out", out), "check its permissions", as_anyone, ["p.csv"])
+    table.chmod(0o600)
+    as_anyone.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    check(run("fit", table, *FIT, "--out", out), "write-protected", as_anyone, ["p.csv"])
 
 
 @pytest.mark.parametrize("command", ["predict", "evaluate"])

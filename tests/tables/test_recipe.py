@@ -240,6 +240,19 @@ def test_leakage_is_refused_unless_asked_for_by_name(opened):
     assert read(opened(data.assign(died=[1] * 4 + [0] * 196)), drop=("stay",)).y.sum() == 4
 
 
+def test_values_in_rows_of_one_kind_alone_are_leakage(opened):
+    data = frame()
+    cause = np.where(data["died"] == 1, np.tile(["I21", "C50"], ROWS // 2), "")
+    with pytest.raises(TableError, match=r"'cause' has values only in rows with the event"):
+        read(opened(data.assign(cause=cause)), missing="impute")
+    home = np.where(data["died"] == 0, np.arange(ROWS), np.nan)
+    with pytest.raises(TableError, match=r"'home' has values only in rows without the event"):
+        read(opened(data.assign(home=home)), missing="impute")
+    # Two values may both be of patients with the event by chance.
+    few = data["age"].where(np.isin(np.arange(ROWS), np.flatnonzero(data["died"])[:2]))
+    assert read(opened(data.assign(few=few)), missing="impute").imputed == ROWS - 2
+
+
 def test_only_what_is_used_is_looked_at(opened):
     data = frame(notes=[f"free text {i}" for i in range(ROWS)], seen="2020-01-01")
     assert read(opened(data), features=("age",)).names == ("age",)

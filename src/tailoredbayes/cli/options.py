@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated
 
@@ -9,23 +10,35 @@ import typer
 
 __all__ = ["Decimal", "Delimiter", "Encoding", "Json", "TablePath", "read_thresholds", "words"]
 
+# Whether a file can be read is told by those who read it, with what to do.
 TablePath = Annotated[
-    Path, typer.Argument(help="CSV (also .gz, .bz2, .xz, .zip, .zst) or Parquet", metavar="TABLE")
+    Path,
+    typer.Argument(
+        help="CSV (also .gz, .bz2, .xz, .zip, .zst) or Parquet", metavar="TABLE", readable=False
+    ),
 ]
-ModelPath = Annotated[Path, typer.Argument(help="what `fit` has written", metavar="MODEL")]
+ModelPath = Annotated[
+    Path, typer.Argument(help="what `fit` has written", metavar="MODEL", readable=False)
+]
 Delimiter = Annotated[str | None, typer.Option(help="between fields; found out if not given")]
 Encoding = Annotated[str | None, typer.Option(help="of a text file; found out if not given")]
 Decimal = Annotated[str | None, typer.Option(help="'.' or ','; found out if not given")]
 Json = Annotated[bool, typer.Option("--json", help="print JSON, for machines")]
 
 
-def words(given: list[str] | None) -> tuple[str, ...]:
+def words(given: list[str] | None, columns: Collection[str] = ()) -> tuple[str, ...]:
     """Return the names in an option given several times, or once with commas between.
 
-    >>> words(["age,nodes", "grade"])
-    ('age', 'nodes', 'grade')
+    What is one of the columns as it stands is one name, whatever commas it holds.
+
+    >>> words(["age,nodes", "grade"]), words(["BMI, kg/m2", "age,sex"], ["BMI, kg/m2", "age"])
+    (('age', 'nodes', 'grade'), ('BMI, kg/m2', 'age', 'sex'))
     """
-    return tuple(name.strip() for text in given or () for name in text.split(",") if name.strip())
+    found = []
+    for text in given or ():
+        parts = [text] if text in columns else text.split(",")
+        found += [name.strip() for name in parts if name.strip()]
+    return tuple(found)
 
 
 def read_thresholds(text: str) -> list[float]:

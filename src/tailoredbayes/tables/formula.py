@@ -126,6 +126,11 @@ def parse_formula(text: str) -> tuple[str | None, Formula]:
     from formulaic.errors import FormulaicError
 
     left, tilde, right = text.rpartition("~")
+    if re.search(r"(?<![\w.`])\.(?![\w.])", re.sub(r"`[^`]*`", "", right)):
+        raise TableError(
+            f"the formula {text!r} holds '.', which stands for no columns here; name them, or "
+            "leave the formula out to use all"
+        )
     try:
         parsed = Parsed(right.strip())
     except (FormulaicError, SyntaxError, TypeError, ValueError) as error:

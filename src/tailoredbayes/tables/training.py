@@ -42,6 +42,8 @@ Floats = NDArray[np.float64]
 _YES_NO = (("0", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"))
 # A column that separates fewer rows of a class than this may do so by chance.
 _LEAKING_ROWS = 5
+# Rows of one kind alone that are as likely as this by chance are no chance.
+_CHANCE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -512,8 +514,14 @@ def _leakage(recipe: Recipe, raw: Raw, y: NDArray[np.bool_], choices: Choices) -
 def _gives_away(values: NDArray[Any], y: NDArray[np.bool_]) -> str | None:
     """Say how a column tells the outcome, if it does."""
     seen = ~_is_missing(values)
+    share = float(y.mean())
     values, y = values[seen], y[seen]
     events = int(y.sum())
+    # Values in rows of one kind alone: that there is a value gives the outcome away.
+    if events == len(y) and share**events < _CHANCE:
+        return "has values only in rows with the event of"
+    if events == 0 and (1 - share) ** len(y) < _CHANCE:
+        return "has values only in rows without the event of"
     if min(events, len(y) - events) < _LEAKING_ROWS:
         return None
     _, place = np.unique(values, return_inverse=True)
