@@ -1,6 +1,7 @@
 """The installed command, as a user has it: few runs, as each costs a start."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -64,11 +65,23 @@ def test_a_reader_that_has_read_enough(tmp_path):
     assert done.returncode in (0, 1)
 
 
-@pytest.mark.parametrize("command", [(), ("fit",), ("predict",), ("evaluate",), ("threshold",)])
+@pytest.mark.parametrize(
+    "command",
+    [
+        (),
+        *(("fit",), ("predict",), ("evaluate",), ("threshold",), ("report",), ("demo",)),
+        *(("study",), ("study", "list"), ("study", "show"), ("study", "run")),
+        ("study", "run", "sim1"),
+    ],
+)
 def test_every_command_has_help_with_an_example(command, tmp_path):
-    done = tailoredbayes(*command, "--help", folder=tmp_path, env={"COLUMNS": "200"})
+    done = tailoredbayes(*command, "--help", folder=tmp_path, env={**os.environ, "COLUMNS": "200"})
     assert done.returncode == 0
-    start = "Start with: tailoredbayes " if not command else f"Example: tailoredbayes {command[0]} "
+    start = (
+        "Start with: tailoredbayes "
+        if not command
+        else f"Example: tailoredbayes {' '.join(command)}"
+    )
     assert start in done.stdout
     assert "\x1b" not in done.stdout
 

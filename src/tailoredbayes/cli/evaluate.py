@@ -46,7 +46,7 @@ def command(
         str | None,
         typer.Option(help="refuse, drop or impute; default: impute if the fit did, else refuse"),
     ] = None,
-    seed: Annotated[int, typer.Option(help="of the bootstrap")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="of the bootstrap")] = 0,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     decimal: Decimal = None,

@@ -95,7 +95,7 @@ def command(
         str, typer.Option(help="auto, laplace, importance, nuts or metropolis")
     ] = "auto",
     draws: Annotated[int, typer.Option(help="posterior draws")] = 4000,
-    seed: Annotated[int, typer.Option(help="the same seed, the same model")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="the same seed, the same model")] = 0,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     decimal: Decimal = None,
@@ -114,20 +114,20 @@ def command(
 
     check_target(out)
     check_not_input(out, path)
+    source = open_table(path, delimiter=delimiter, encoding=encoding, decimal=decimal)
     choices = Choices(
         outcome=outcome,
         positive=positive,
-        features=words(features),
-        categorical=words(categorical),
-        drop=words(drop),
-        ids=words(ids),
+        features=words(features, source.columns),
+        categorical=words(categorical, source.columns),
+        drop=words(drop, source.columns),
+        ids=words(ids, source.columns),
         weights=weights,
         reference_risk=reference_risk,
         formula=formula,
         missing=missing,
         scale=scale,
     )
-    source = open_table(path, delimiter=delimiter, encoding=encoding, decimal=decimal)
     with busy(f"reading {path}") as progress:
         planned = plan(source, choices, progress=progress)
     for message in source.notes:
@@ -174,7 +174,11 @@ def command(
 def _targets(threshold: float | None, thresholds: str | None) -> tuple[list[float], float | None]:
     """Return all thresholds, and the one that decisions are made at."""
     more = [] if thresholds is None else read_thresholds(thresholds)
+    from tailoredbayes.checks import check_threshold
+
     targets = sorted({*more, *([] if threshold is None else [threshold])})
+    for target in targets:  # before a large table is read
+        check_threshold(target)
     if not targets:
         raise typer.BadParameter(
             "give --threshold, the risk at which to treat (tailoredbayes threshold helps), or "

@@ -80,7 +80,7 @@ def command(
     t = saved.threshold(threshold)
     source = open_table(path, delimiter=delimiter, encoding=encoding, decimal=decimal)
     source.require(saved.recipe.names, "which the model needs")
-    more = words(ids)
+    more = words(ids, source.columns)
     source.require(more, "to be --id")
     kept = list(dict.fromkeys([*(n for n in saved.recipe.ids if n in source.columns), *more]))
     for message in source.notes:

@@ -23,11 +23,13 @@ def command(
     model: ModelPath,
     test: Annotated[
         Path | None,
-        typer.Argument(help="rows that the fit has not seen: external results", metavar="TABLE"),
+        typer.Argument(
+            help="rows that the fit has not seen: external results", metavar="TABLE", readable=False
+        ),
     ] = None,
     out: Annotated[Path, typer.Option(help="the HTML file to write")] = Path("report.html"),
     train: Annotated[
-        Path | None, typer.Option(help="the table of the fit: apparent results")
+        Path | None, typer.Option(help="the table of the fit: apparent results", readable=False)
     ] = None,
     threshold: Annotated[float | None, typer.Option(help="the target; default: the fit's")] = None,
     title: Annotated[str | None, typer.Option(help="the page's heading")] = None,
@@ -48,7 +50,7 @@ def command(
         str | None,
         typer.Option(help="refuse, drop or impute; default: impute if the fit did, else refuse"),
     ] = None,
-    seed: Annotated[int, typer.Option(help="of the bootstrap")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="of the bootstrap")] = 0,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     decimal: Decimal = None,

@@ -21,7 +21,10 @@ _FOLDER = Path("studies")
 Folder = Annotated[Path, typer.Option("--out", help="folder of the results and pages")]
 
 app = typer.Typer(
-    help="The paper's experiments, each by one command.", no_args_is_help=True, add_completion=False
+    help="The paper's experiments, each by one command.",
+    epilog="Example: tailoredbayes study run sim1 --out studies",
+    no_args_is_help=True,
+    add_completion=False,
 )
 
 
@@ -50,19 +53,20 @@ def command(study: Study) -> Any:
 
 
 def _command(name: str, help_text: str, function: Callable[..., None]) -> Any:
-    one = typer.Typer(add_completion=False)
-    one.command(name, help=help_text)(function)
+    one = typer.Typer(add_completion=False, rich_markup_mode=None)
+    one.command(name, help=help_text, epilog=f"Example: tailoredbayes study run {name}")(function)
     return typer.main.get_command(one)
 
 
 app.add_typer(
-    typer.Typer(cls=_Studies, no_args_is_help=True, add_completion=False),
+    typer.Typer(cls=_Studies, no_args_is_help=True, add_completion=False, rich_markup_mode=None),
     name="run",
     help="Run a study (only what is missing) and write its page.",
+    epilog="Example: tailoredbayes study run sim1",
 )
 
 
-@app.command("list")
+@app.command("list", epilog="Example: tailoredbayes study list")
 def _list() -> None:
     """List the studies and what of the paper they show."""
     from rich.console import Console
@@ -76,7 +80,7 @@ def _list() -> None:
     Console().print(table)
 
 
-@app.command("show")
+@app.command("show", epilog="Example: tailoredbayes study show sim1")
 def _show(name: Annotated[str, typer.Argument(help="the study")], out: Folder = _FOLDER) -> None:
     """Show what the paper claims, what was measured, and whether they agree."""
     from tailoredbayes.studies.registry import find_study
