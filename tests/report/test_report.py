@@ -368,6 +368,8 @@ def test_a_family_of_one_threshold_and_one_without_tailoring(test_rows):
     )
     page = Page(report_html(plain, test=test_rows))
     assert table(page.section("performance"), "Decisions at 30%")[0]["Policy"] == "standard Bayes"
+    assert "the model is not tailored: it is standard Bayes" in page.section("summary").words
+    assert "was tailored to" not in page.find("main")[0].words
 
 
 @pytest.mark.slow

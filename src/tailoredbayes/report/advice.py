@@ -9,8 +9,8 @@ __all__ = ["ADVICE"]
 ADVICE: dict[str, tuple[str, str]] = {
     "discount-at-edge": (
         "The strongest tailoring that was tried was chosen; a stronger one may do better.",
-        "Try larger discounts (discount_grid), unless the grid was cut because too few weighted "
-        "events would remain.",
+        "Try larger discounts (--discount with a number; in Python discount_grid), unless the grid "
+        "was cut because too few weighted events would remain.",
     ),
     "fewer-folds": (
         "There are so few events that the cross-validation used fewer parts than asked for.",
@@ -29,11 +29,13 @@ ADVICE: dict[str, tuple[str, str]] = {
     "rare-events": (
         "Few patients have the rarer outcome, so how strongly to tailor was chosen mostly by "
         "chance.",
-        "Repeat the cross-validation (cv_repeats=10), give the discount, or collect more events.",
+        "Repeat the cross-validation (--cv-repeats 10; in Python cv_repeats=10), give the "
+        "discount, or collect more events.",
     ),
     "reference-miscalibrated": (
         "The risks that were given to start from do not fit these data.",
-        "Recalibrate them (recalibrate=True), or let the fit estimate its own.",
+        "Recalibrate them (--recalibrate; in Python recalibrate=True), or let the fit "
+        "estimate its own.",
     ),
     "saturated-reference": (
         "Some starting risks are 0 or 1: their model is too sure of itself.",
@@ -71,11 +73,11 @@ ADVICE: dict[str, tuple[str, str]] = {
     ),
     "k-hat": (
         "The fast way of sampling the posterior is not reliable here.",
-        "Fit again with sampler='nuts'.",
+        "Fit again with --sampler nuts (in Python sampler='nuts').",
     ),
     "r-hat": (
         "The sampler's chains disagree, so the posterior is not yet known well.",
-        "Fit again with more draws, or with sampler='nuts'.",
+        "Fit again with more draws, or with --sampler nuts (in Python sampler='nuts').",
     ),
     "low-ess": (
         "The posterior is known from few effective draws.",

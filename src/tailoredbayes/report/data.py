@@ -38,7 +38,14 @@ def samples_table(
         )
     return Table(
         "Patients",
-        ("Data", "Source", "Patients", "With the event", "Left out as values miss", "Filled in"),
+        (
+            "Data",
+            "Source",
+            "Patients",
+            "With the event",
+            "Left out for missing values",
+            "Values filled in",
+        ),
         tuple(
             (kind, str(source), str(n), _share(k, n), _or_unknown(left), filled)
             for kind, source, n, k, left, filled in out

@@ -123,13 +123,14 @@ def _verdict(useful: float) -> str:
 
 
 def _compared(subject: Subject, found: Evidence) -> Iterator[str]:
-    if found.difference is None:
-        return
     if not subject.is_tailored:
         yield (
-            f"At {threshold_text(subject.threshold)} no tailoring was chosen: the model is "
-            f"{STANDARD} there, and nothing is gained or lost against it."
+            f"At {threshold_text(subject.threshold)} the model is not tailored: it is {STANDARD}, "
+            "in which no patient counts for more by being near the threshold, so nothing is gained "
+            "or lost against it."
         )
+        return
+    if found.difference is None:
         return
     place = found.place(subject.threshold)
     record = found.difference
@@ -269,7 +270,7 @@ def _of_the_curve(subject: Subject, found: Evidence) -> Iterator[str]:
             f"({threshold_text(worse.min())} to {threshold_text(worse.max())}) treating everyone "
             f"or no one did better than the model ({found.label})."
         )
-    if not subject.is_family and len(curve.thresholds) > 1:
+    if subject.is_tailored and not subject.is_family and len(curve.thresholds) > 1:
         yield (
             f"The model was tailored to {threshold_text(subject.threshold)}; its results at other "
             "thresholds show it away from its purpose."
