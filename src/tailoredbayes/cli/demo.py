@@ -12,7 +12,7 @@ from tailoredbayes.cli import evaluate, fit, predict, report
 __all__ = ["EXAMPLE", "command"]
 
 EXAMPLE = "Example: tailoredbayes demo --out demo"
-_TARGET, _THRESHOLDS, _COLUMNS = 0.15, "0.1:0.5:0.1", "age,meno,grade,nodes,pgr,er,hormon"
+_TARGET, _THRESHOLDS, _COLUMNS = 0.3, "0.1:0.5:0.1", "age,meno,grade,nodes,pgr,er,hormon"
 
 
 def command(
