@@ -280,6 +280,18 @@ def test_the_data_and_where_all_came_from(fitted, train, test_rows, page, tmp_pa
     assert "numpy" in made["Model made with"]
 
 
+@pytest.mark.slow
+def test_risks_that_do_not_fit_the_rows_are_a_limitation(fitted, test_rows):
+    sick = tb.Sample(test_rows.X, np.arange(200) % 10 > 0)  # nine of ten have the event
+    limits = Page(report_html(fitted, test=sick)).section("limitations").words
+    models = {"tailored model": fitted.models_[T]}
+    record = tb.calibration(sick.y, models, X=sick.X, threshold=T).models["tailored model"]
+    assert record.near.observed.low > T
+    assert f"Overall {record.observed_expected.value:.2f} times as many events" in limits
+    assert "the risks are too low for these patients" in limits
+    assert f"given a risk of 30%, {100 * record.near.observed.value:.1f}%" in limits
+
+
 # --- What it says of what it was not given ------------------------------------------------------
 
 

@@ -14,7 +14,13 @@ from tailoredbayes.evaluation.words import (
 from tailoredbayes.report.evidence import LEVEL, Evidence
 from tailoredbayes.report.sample import Sample
 from tailoredbayes.report.subject import STANDARD, Subject
-from tailoredbayes.report.tables import accepted_text, number, threshold_text
+from tailoredbayes.report.tables import (
+    accepted_text,
+    interval,
+    number,
+    percent,
+    threshold_text,
+)
 
 __all__ = ["LABELS", "limitations", "summary", "threshold_meaning"]
 
@@ -187,6 +193,32 @@ def limitations(
     yield from _of_the_fit(subject)
     for found in evidence[:1]:
         yield from _of_the_curve(subject, found)
+        yield from _of_calibration(subject, found)
+
+
+def _of_calibration(subject: Subject, found: Evidence) -> Iterator[str]:
+    """Say where the risks do not fit the rows, overall and at the threshold."""
+    if found.calibration is None:
+        return
+    of_model = found.calibration.models[subject.name]
+    ratio, near = of_model.observed_expected, of_model.near
+    write = number(2)
+    if ratio.low > 1 or ratio.high < 1:
+        yield (
+            f"Overall {write(ratio.value)} times as many events were seen as predicted "
+            f"({write(ratio.low)} to {write(ratio.high)}, {found.label}): the risks are too "
+            f"{'low' if ratio.value > 1 else 'high'} for these patients."
+        )
+    t = threshold_text(subject.threshold)
+    # An interval that is not known (NaN) excludes nothing.
+    if near is not None and (
+        near.observed.low > subject.threshold or near.observed.high < subject.threshold
+    ):
+        share = interval(near.observed.value, near.observed.low, near.observed.high, percent)
+        yield (
+            f"Of patients given a risk of {t}, {share} had the event ({found.label}): decisions at "
+            "the threshold rest on risks that do not fit."
+        )
 
 
 def _few_events(subject: Subject, evidence: tuple[Evidence, ...]) -> Iterator[str]:
