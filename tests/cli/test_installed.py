@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -56,6 +57,22 @@ def test_errors_and_codes(tmp_path):
     plain = tailoredbayes(folder=tmp_path)
     assert plain.returncode == 2
     assert "Commands:" in plain.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM to catch")
+def test_a_command_that_is_ended_leaves_nothing(trained, tmp_path):
+    table, folder = tmp_path / "new.csv", tmp_path / "out"
+    folder.mkdir()
+    head, *rows = (trained / "test.csv").read_text("utf-8").splitlines(keepends=True)
+    table.write_text(head + "".join(rows) * 2000, "utf-8")  # seconds of work
+    command = [str(COMMAND), "predict", str(trained / "model.nc"), str(table), "--out"]
+    run = subprocess.Popen([*command, str(folder / "r.csv")], stderr=subprocess.PIPE, text=True)
+    while run.poll() is None and not list(folder.iterdir()):
+        time.sleep(0.01)
+    run.terminate()
+    _, said = run.communicate(timeout=60)
+    assert (run.returncode, said) == (1, "error: stopped; nothing was written\n")
+    assert not list(folder.iterdir())
 
 
 def test_a_reader_that_has_read_enough(tmp_path):

@@ -7,6 +7,7 @@ A command is a file; what it needs is imported when it runs, so that ``--help`` 
 
 from __future__ import annotations
 
+import signal
 import sys
 
 import typer
@@ -52,6 +53,12 @@ def _everywhere(
     pass
 
 
+def _stop(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def main() -> None:
     """Run the command line."""
+    # Whoever ends it, a job scheduler as well as Ctrl-C, finds nothing half written.
+    signal.signal(signal.SIGTERM, _stop)
     app(prog_name="tailoredbayes")
