@@ -103,6 +103,7 @@ CASES = [
     Bad("zip cut off", zipped(a=GOOD)[:-30], "damaged or cut off", "bad.zip"),
     Bad("zip of two", zipped(a=GOOD, b=GOOD), "holds 2 files", "bad.zip"),
     Bad("Parquet cut off", parquet(good())[:-30], "cannot be read as Parquet", "bad.parquet"),
+    Bad("UTF-16 cut off", GOOD.decode().encode("utf-16")[:-1], "the file is cut off; copy"),
     Bad("cut off within a row", GOOD[:-12], "a field is missing, or the file is cut off"),
     Bad(
         "not the encoding said",

@@ -207,9 +207,11 @@ def _lines(text: io.TextIOWrapper, path: Path, encoding: str) -> Iterator[str]:
                 )
             yield line
     except UnicodeDecodeError as error:
+        advice = "say which it is, as --encoding latin-1"
+        if error.reason in ("truncated data", "unexpected end of data"):
+            advice = "the file is cut off; copy or export it again"
         raise TableError(
-            f"{path}, after line {number}: is not {encoding} text ({error.reason}); say which it "
-            "is, as --encoding latin-1"
+            f"{path}, after line {number}: is not {encoding} text ({error.reason}); {advice}"
         ) from None
 
 
