@@ -33,7 +33,7 @@ from tailoredbayes.reference import (
     standard_reference,
     stratified_folds,
 )
-from tailoredbayes.rows import available_threads
+from tailoredbayes.rows import available_threads, one_blas_thread
 from tailoredbayes.selection import (
     DEFAULT_RULE,
     Choice,
@@ -242,7 +242,8 @@ def fit_tailored(
             warn=False,
         )
 
-    with ThreadPoolExecutor(workers) as pool:
+    # The posteriors are what is shared out: their linear algebra must not ask for threads as well.
+    with one_blas_thread, ThreadPoolExecutor(workers) as pool:
         drawn = list(pool.map(draw, together))
     fits = []
     for column, search in enumerate(searches):

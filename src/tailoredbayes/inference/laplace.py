@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tailoredbayes.inference.draws import Chains, chain_count
 from tailoredbayes.posterior import TailoredPosterior
 from tailoredbayes.priors import Prior
+from tailoredbayes.rows import one_blas_thread
 
 __all__ = ["Approximation", "CollinearityError", "Modes", "draw", "find_modes"]
 
@@ -129,6 +130,13 @@ def find_modes(
     one posterior standard deviation, which is what a normal approximation can see.
     """
     indices = np.arange(posterior.n_columns) if columns is None else np.asarray(columns)
+    with one_blas_thread:  # the solves, too, are too small for threads
+        return _find_modes(posterior, indices, start)
+
+
+def _find_modes(
+    posterior: TailoredPosterior, indices: NDArray[np.intp], start: Floats | None
+) -> Modes:
     p, k = posterior.n_coefficients, len(indices)
     if start is None:
         start = _start(posterior, indices)
