@@ -7,10 +7,14 @@ import logging
 import os
 import re
 import sys
+from html import escape
 from pathlib import Path
 
-from docutils.nodes import SkipNode
+from docutils.nodes import SkipNode, Text, literal_block
+from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.errors import ExtensionError
+from sphinx.util.logging import getLogger
 
 import tailoredbayes
 
@@ -22,9 +26,24 @@ os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PAT
 os.environ["REPOSITORY"] = str(ROOT)
 os.environ["COLUMNS"] = "100"  # for tables on a terminal
 
-# A notebook's kernel as it is out of the box, and silent about its own doings.
+# A notebook's kernel as it is out of the box, silent about its own doings. Only %%bash is another:
+# IPython's hands output on in pieces of 100 bytes, between which MyST-NB puts line ends.
+_BASH = """
+import os, subprocess, sys
+from IPython import get_ipython
+
+def bash(line, cell):
+    plain = {k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR", "CLICOLOR_FORCE")}
+    done = subprocess.run(["bash", "-e"], input=cell, env=plain, capture_output=True, text=True)
+    print(done.stdout, end="")
+    print(done.stderr, end="", file=sys.stderr)
+    done.check_returncode()
+
+get_ipython().register_magic_function(bash, "cell")
+"""
 _ipython = HERE / "_build" / "ipython"
-(_ipython / "profile_default").mkdir(parents=True, exist_ok=True)
+(_ipython / "profile_default" / "startup").mkdir(parents=True, exist_ok=True)
+(_ipython / "profile_default" / "startup" / "bash.py").write_text(_BASH, encoding="utf-8")
 (_ipython / "profile_default" / "ipython_kernel_config.py").write_text(
     "c = get_config()\nc.IPKernelApp.log_level = 40\n", encoding="utf-8"
 )
@@ -109,6 +128,15 @@ def _cite_in_page(app, page, source):
         source[0] = "".join(outside)
 
 
+def _show_commands(app, doctree):
+    """Show the commands of a %%bash cell as they are typed on a terminal."""
+    for block in doctree.findall(literal_block):
+        if block.rawsource.startswith("%%bash\n"):
+            block.rawsource = block.rawsource.removeprefix("%%bash\n")
+            block.children = [Text(block.rawsource)]
+            block["language"] = "bash"
+
+
 def _cite_in_docstring(app, what, name, obj, options, lines):
     """Link [Key] in a docstring; let |x| be an absolute value, not a substitution."""
     example = False
@@ -141,7 +169,12 @@ _FENCE = re.compile(r"<mo>([{}\[\]|])</mo>")
 
 def _mathml(node, **how):
     """Return a formula as MathML; braces keep the size they were written in."""
-    return _FENCE.sub(r'<mo stretchy="false">\1</mo>', tex2mathml(node.astext(), **how))
+    try:
+        mathml = tex2mathml(node.astext(), **how)
+    except MathError as unknown:
+        getLogger(__name__).warning("%s: %s", node.astext(), unknown, location=node)
+        return f"<code>{escape(node.astext())}</code>"
+    return _FENCE.sub(r'<mo stretchy="false">\1</mo>', mathml)
 
 
 def _inline_math(self, node):
@@ -217,13 +250,42 @@ def _studies():
 myst_substitutions = {**_benchmarks(), **_studies()}
 
 
+# --- The build --------------------------------------------------------------------------------
+
+# What a browser would load from elsewhere; a plain link (<a href>) loads nothing.
+_FETCHED = re.compile(
+    r"""<(?:script|img|iframe|link|source)\b[^>]*?\s(?:src|href)=["']?(?:https?:)?//[^\s"'>]+"""
+    r"""|@import[^;]*//[^;]+|url\(\s*["']?(?:https?:)?//[^)]+\)"""
+)
+
+
+def _check_site(app, exception):
+    """See to it that every page is there, and that none of them loads anything."""
+    if exception is None and app.builder.name == "html":
+        _check_all_written(app)
+        for path in (path for path in app.outdir.rglob("*") if path.suffix in (".html", ".css")):
+            fetched = _FETCHED.search(path.read_text(encoding="utf-8"))
+            if fetched:
+                raise ExtensionError(f"{path.name} loads from the network: {fetched[0]}")
+
+
+def _check_all_written(app):
+    """Refuse a site with pages missing: Sphinx drops the error of a process that writes them."""
+    pages = sorted(app.env.found_docs)
+    missing = [page for page in pages if not Path(app.builder.get_outfilename(page)).exists()]
+    if missing:
+        raise ExtensionError(f"pages not written (-j 1 tells why): {', '.join(missing)}")
+
+
 def setup(app):
     """Connect what stands above."""
     app.add_html_math_renderer("mathml", (_inline_math, None), (_block_math, None))
     app.connect("source-read", _adapt)
     app.connect("source-read", _cite_in_page)
+    app.connect("doctree-read", _show_commands)
     app.connect("autodoc-process-docstring", _cite_in_docstring, priority=900)
     app.connect("missing-reference", _find_by_last_name)
+    app.connect("build-finished", _check_site)
     return {"parallel_read_safe": True}
 
 
