@@ -1,7 +1,7 @@
 # Every target sets itself up: Python 3.11 or later, git and make are all it takes.
 # The environment is rebuilt when pyproject.toml changes, and left alone otherwise.
 
-.PHONY: help demo test slow lowest lint types bench studies gallery docs clean
+.PHONY: help demo test slow lowest lint types bench studies gallery picture docs clean
 .DEFAULT_GOAL := help
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3.14 python3,\
@@ -16,9 +16,10 @@ help:
 	@echo "make lowest  the fast tests on the lowest declared dependencies (wants Python 3.11)"
 	@echo "make lint    ruff: rules and format"
 	@echo "make types   mypy, strict, over src"
-	@echo "make bench   benchmarks: table and figure"
+	@echo "make bench   benchmarks: table, figure, and what README.md shows of them"
 	@echo "make studies the paper's experiments: results and pages in docs/studies"
 	@echo "make gallery every figure, beside the lines that draw it, in docs/gallery"
+	@echo "make picture the front page's picture, docs/images/boundaries.png"
 	@echo "make docs    the documentation site, its code executed, in docs/_build/html"
 	@echo "make clean   remove the environments and caches"
 
@@ -43,12 +44,16 @@ types: .venv/ready
 
 bench: .venv/ready
 	$(RUN) benchmarks/run.py
+	$(RUN) benchmarks/readme.py
 
 studies: .venv/ready
 	$(RUN) -m tailoredbayes study run all --out docs/studies
 
 gallery: .venv/ready
 	$(RUN) examples/gallery.py
+
+picture: .venv/ready
+	$(RUN) examples/boundaries.py
 
 docs: .venv/docs-ready
 	$(RUN) -m sphinx -b html -W --keep-going -n -q -j auto docs docs/_build/html

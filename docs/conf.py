@@ -107,6 +107,7 @@ def _adapt(app, page, source):
         file = re.search(r"{include} \.\./(.*)\n", source[0])[1]
         text = (ROOT / file).read_text(encoding="utf-8")
         text = text.replace("](docs/", "](").replace("](results/table.md)", "](#benchmarks)")
+        text = text.replace("](benchmarks/README.md)", "](benchmarks.md)")
         text = text.replace("](results/", "](../benchmarks/results/")
         source[0] = re.sub(r"```{include} \.\./.*\n```\n", lambda _: text, source[0], count=1)
 
