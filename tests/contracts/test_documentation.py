@@ -1,0 +1,121 @@
+"""The documentation keeps up: names, pages, code and findings that it leaves out fail here."""
+
+import re
+from collections import deque
+from pathlib import Path
+
+import pytest
+
+import tailoredbayes as tb
+
+ROOT = Path(__file__).parent.parent.parent
+DOCS = ROOT / "docs"
+# Pages of their own makers: the gallery's lines are tested with it, the studies' pages are results.
+GENERATED = {"gallery/README", *(f"studies/{path.stem}" for path in DOCS.glob("studies/*.md"))}
+PAGES = {
+    str(path.relative_to(DOCS).with_suffix("")): path.read_text(encoding="utf-8")
+    for path in DOCS.rglob("*.md")
+    if "_build" not in path.parts
+}
+WRITTEN = sorted(set(PAGES) - GENERATED)
+REFERENCE = "\n".join(text for page, text in PAGES.items() if page.startswith("reference/"))
+
+
+# --- Reference --------------------------------------------------------------------------------
+
+
+PUBLIC = [
+    *(f"tailoredbayes.{name}" for name in tb.__all__ if name not in ("datasets", "plots")),
+    *(f"tailoredbayes.plots.{name}" for name in tb.plots.__all__),
+]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_is_in_the_reference(name):
+    shown = rf"^\.\. auto(function|class|data|exception):: {re.escape(name)}$"
+    assert re.search(shown, REFERENCE, re.MULTILINE), f"add {name} to a page of docs/reference"
+
+
+@pytest.mark.parametrize("module", ["datasets", "studies.generators", "studies.contract"])
+def test_modules_whose_names_are_all_public_are_taken_in_whole(module):
+    shown = rf"^\.\. automodule:: tailoredbayes\.{module}\n   :members:$"
+    assert re.search(shown, REFERENCE, re.MULTILINE)
+
+
+# --- Finding one's way ------------------------------------------------------------------------
+
+
+def links(page):
+    """Pages that a page leads to: by links, and by the entries of its lists of pages."""
+    text, folder = PAGES[page], (DOCS / page).parent
+    found = set(re.findall(r"\]\(([^)#\s]+)\.md(?:#[^)]*)?\)", text))
+    for entries in re.findall(r"^```{toctree}\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        found |= {line for line in entries.splitlines() if line and not line.startswith(":")}
+    for link in found:
+        target = (folder / link).resolve()
+        if target.is_relative_to(DOCS):
+            yield str(target.relative_to(DOCS))
+
+
+def test_every_page_is_two_clicks_from_the_front_page_at_most():
+    clicks, waiting = {"index": 0}, deque(["index"])
+    while waiting:
+        page = waiting.popleft()
+        for target in links(page):
+            if target in PAGES and target not in clicks:
+                clicks[target] = clicks[page] + 1
+                waiting.append(target)
+    assert {page for page in WRITTEN if clicks.get(page, 9) > 2} == set()
+    # Questions have their answers named, not only the folder in which they lie.
+    named = set(re.findall(r"\]\(([^)#\s]+)\.md", PAGES["index"]))
+    answers = ("tutorials/", "how-to/", "explanation/")
+    assert {page for page in WRITTEN if page.startswith(answers)} - named == {
+        f"{folder}index" for folder in answers
+    }
+
+
+# --- Code -------------------------------------------------------------------------------------
+
+# Shown on a page and run elsewhere: by .ci/run, and by the page on saving and loading.
+RUN_ELSEWHERE = {
+    "pip install .",
+    'xarray.open_datatree("model.nc", engine="h5netcdf")',
+}
+
+
+@pytest.mark.parametrize("page", WRITTEN)
+def test_every_block_of_code_on_a_page_is_run(page):
+    fenced = re.findall(r"^(?:```|~~~)([^\n]*)\n(.*?)^(?:```|~~~)$", PAGES[page], re.M | re.S)
+    shown = [code for kind, code in fenced if not kind.startswith("{")]
+    outside = re.sub(r"^(```|~~~).*?^\1$", "", PAGES[page], flags=re.M | re.S)
+    shown += re.findall(r"(?:^\n)((?:^    .*\n)+)", outside, re.MULTILINE)
+    assert {code.strip() for code in shown} <= RUN_ELSEWHERE
+    if "{code-cell}" in PAGES[page]:
+        assert PAGES[page].startswith("---\nfile_format: mystnb\n"), "cells would not be run"
+
+
+# --- Coming from R ----------------------------------------------------------------------------
+
+# The arguments of the two functions of the R package, version 0.1.0.
+OF_R = (
+    *("formula", "data", "lambda", "pi_u", "t", "distance_measure", "epsilon", "h_function"),
+    *("initial", "warm_up", "burn_in", "n_mcmc", "tune", "iter_adapt", "user_prior_density"),
+    *("prior_mean", "prior_sd", "proposal_function", "..."),
+)
+
+
+def test_every_argument_of_the_r_package_has_its_line():
+    rows = re.findall(r"^\| ([^|]+) \|", PAGES["tutorials/from-r"], re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
+    assert set(OF_R) <= named
+
+
+# --- Benchmarks -------------------------------------------------------------------------------
+
+
+def test_every_benchmark_has_its_line():
+    folder = ROOT / "benchmarks"
+    if not folder.is_dir():
+        pytest.skip("the benchmarks are not in the source package")
+    table = re.findall(r"^\| `(\w+)` \|", (folder / "README.md").read_text("utf-8"), re.MULTILINE)
+    assert set(table) == {path.stem for path in folder.glob("cases/[a-z]*.py")}
