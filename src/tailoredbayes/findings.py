@@ -37,7 +37,20 @@ CODES = {
 
 
 class TailoringWarning(UserWarning):
-    """A finding, told as a warning."""
+    """A finding, told as a warning.
+
+    Examples
+    --------
+    To stop at any finding rather than read it later:
+
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", TailoringWarning)
+    ...     tell([Finding("k-hat", "k-hat is 0.9; use sampler='nuts'.", 0.9)])
+    Traceback (most recent call last):
+        ...
+    tailoredbayes.findings.TailoringWarning: k-hat: k-hat is 0.9; use sampler='nuts'. (see \
+docs/findings.md#k-hat)
+    """
 
 
 @dataclass(frozen=True)

@@ -213,6 +213,19 @@ class ParquetRows:
         Columns of covariates; by default every column but the outcome and the weights.
     weights
         Name or names of the weight columns; none means weights of one.
+    row_groups
+        Row groups of the file to read; all by default.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"event": [0, 1, 1], "age": [40.0, 50.0, 60.0]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table.to_parquet(f"{folder}/patients.parquet")
+    ...     rows = ParquetRows(f"{folder}/patients.parquet", outcome="event")
+    >>> rows.n_rows, rows.features
+    (3, ('age',))
     """
 
     def __init__(

@@ -170,6 +170,18 @@ def load(path: str | os.PathLike[str]) -> Any:
         If there is no such file, or it cannot be read.
     ValueError
         If it is damaged, not one of ours, or of a newer format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import tailoredbayes as tb
+    >>> X, y = np.linspace(-2, 2, 80)[:, None], np.tile([0, 1, 0, 1, 1], 16)
+    >>> model = tb.TailoredLogisticRegression(0.5, discount=0, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/model.nc")
+    ...     again = tb.load(f"{folder}/model.nc")
+    >>> bool((again.risk(X) == model.risk(X)).all())
+    True
     """
     place = _path(path)
     root = _groups(_checked_bytes(place))

@@ -2,6 +2,7 @@
 
 import re
 from collections import deque
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,17 @@ PUBLIC = [
 def test_every_public_name_is_in_the_reference(name):
     shown = rf"^\.\. auto(function|class|data|exception):: {re.escape(name)}$"
     assert re.search(shown, REFERENCE, re.MULTILINE), f"add {name} to a page of docs/reference"
+
+
+@pytest.mark.parametrize("name", [*tb.__all__, *(f"plots.{name}" for name in tb.plots.__all__)])
+def test_every_public_name_has_an_example_that_runs(name):
+    found = attrgetter(name)(tb)
+    if name in ("datasets", "plots", "plots.STYLES"):
+        return  # modules, whose names have their own, and a plain dictionary
+    # A figure's example is the lines beside it in the gallery, which draw it.
+    drawn = "tb." + name + ("(" if found.__name__.islower() else ".")
+    shown = name.startswith("plots.") and drawn in PAGES["gallery/README"]
+    assert shown or ">>>" in found.__doc__, f"add an example to the docstring of {name}"
 
 
 @pytest.mark.parametrize("module", ["datasets", "studies.generators", "studies.contract"])

@@ -194,6 +194,14 @@ def posterior_densities(
     ----------
     posteriors, names
         As in `posterior_intervals`.
+
+    Examples
+    --------
+    >>> draws = np.random.default_rng(0).normal(size=(4000, 1))
+    >>> found = posterior_densities({"SB": draws}, names=["age"])
+    >>> peak = found.grid[0, found.density["SB"][0].argmax()]
+    >>> bool(abs(peak) < 0.3)                              # a standard normal's mode is at 0
+    True
     """
     found, labels = _posteriors(posteriors, names)
     d = len(labels)

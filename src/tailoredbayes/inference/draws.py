@@ -63,6 +63,12 @@ class Draws:
         Single numbers of the method: k-hat, acceptance, divergences ...
     statistics
         (chain, draw) arrays of the method.
+
+    Examples
+    --------
+    >>> draws = Draws(np.array([[[0.1, 1.0], [0.3, 2.0]]]), ("intercept", "x"), "laplace", "auto")
+    >>> draws.flat.shape, draws.mean.tolist()
+    ((2, 2), [0.2, 1.5])
     """
 
     values: Floats

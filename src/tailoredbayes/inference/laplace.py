@@ -128,6 +128,18 @@ def find_modes(
     -----
     A prior with a kink (the Laplace prior) has no curvature there; its kink is rounded off over
     one posterior standard deviation, which is what a normal approximation can see.
+
+    Examples
+    --------
+    Three events among ten rows and a column of ones: the mode is the logit of 0.3, nearly, as the
+    prior is wide.
+
+    >>> import numpy as np
+    >>> y = [1, 1, 1, 0, 0, 0, 0, 0, 0, 0]
+    >>> posterior = TailoredPosterior(np.ones((10, 1)), y, fit_intercept=False)
+    >>> mode = posterior.coefficients(find_modes(posterior).theta)
+    >>> mode.round(3), float(np.log(0.3 / 0.7).round(3))
+    (array([[-0.847]]), -0.847)
     """
     indices = np.arange(posterior.n_columns) if columns is None else np.asarray(columns)
     with one_blas_thread:  # the solves, too, are too small for threads

@@ -99,7 +99,13 @@ EVENT, NO_EVENT = "#882255", "#8C9BA5"
 
 @dataclass(frozen=True)
 class Style:
-    """Colour, line and marker of one model."""
+    """Colour, line and marker of one model; put it into `STYLES` under the model's name.
+
+    Examples
+    --------
+    >>> Style("#009E73", "--").line["color"]
+    '#009E73'
+    """
 
     color: str
     linestyle: Dashes = "-"
@@ -135,7 +141,7 @@ _OTHERS = (
     Style("#56B4E9", (0, (8, 2)), "X"),
 )
 STYLES: dict[str, Style] = {}
-"""Names whose look you fix for every figure."""
+"""Names whose look you fix for every figure: ``STYLES["our score"] = Style("#009E73", "--")``."""
 
 _WORDS = {
     "tb": "tailored",
@@ -473,6 +479,14 @@ def save(target: Any, path: str | PathLike[str], *, dpi: float = 150) -> Path:
     -------
     Path
         Where the file lies. The same figure gives the same bytes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from matplotlib.figure import Figure
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(Figure().subplots(), f"{folder}/empty.png").name
+    'empty.png'
     """
     place = Path(path)
     figure = _figure(target)
@@ -495,6 +509,12 @@ def svg(target: Any) -> str:
     -------
     str
         From ``<svg`` to ``</svg>``: no XML declaration, no date.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> svg(Figure().subplots())[:4]
+    '<svg'
     """
     with mpl.rc_context(_FILES):
         text = io.StringIO()

@@ -98,6 +98,18 @@ def write_report(
     -------
     Path
         Where the page lies. The same input gives the same page.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import tailoredbayes as tb
+    >>> X, y = np.linspace(-2, 2, 80)[:, None], np.tile([0, 1, 0, 1, 1], 16)
+    >>> model = tb.TailoredLogisticRegression(0.5, discount=0, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = write_report(model, f"{folder}/report.html", train=Sample(X, y))
+    ...     page.read_text(encoding="utf-8")[:15]
+    '<!DOCTYPE html>'
     """
     page = report_html(
         model,
