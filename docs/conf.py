@@ -150,6 +150,26 @@ def _cite_in_docstring(app, what, name, obj, options, lines):
         )
 
 
+# Title, lines and picture of each entry of the gallery.
+_GALLERY = re.findall(
+    r"^### (.+?)\n(?:(?!^###).)*?^```python\n(.*?)^```\n\n!\[.*?\]\((.+?)\)$",
+    (HERE / "gallery" / "README.md").read_text(encoding="utf-8"),
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def _show_in_docstring(app, what, name, obj, options, lines):
+    """Give a function its picture from the gallery, and the lines that drew it."""
+    called = re.compile(rf"\btb\.{re.escape(name.removeprefix('tailoredbayes.'))}[(.]")
+    if what in ("function", "class"):
+        for title, code, picture in _GALLERY:
+            if called.search(code):
+                lines += ["", f"From the :doc:`gallery </gallery/README>`: {title}.", ""]
+                lines += [".. code-block:: python", "", *(f"   {line}" for line in code.split("\n"))]
+                lines += ["", f".. image:: /gallery/{picture}", f"   :alt: {title}", ""]
+                break
+
+
 def _find_by_last_name(app, env, node, contnode):
     """Docstrings name a class or function as their own module does: find the one so called."""
     if node.get("refdomain") != "py":
@@ -285,6 +305,7 @@ def setup(app):
     app.connect("source-read", _cite_in_page)
     app.connect("doctree-read", _show_commands)
     app.connect("autodoc-process-docstring", _cite_in_docstring, priority=900)
+    app.connect("autodoc-process-docstring", _show_in_docstring, priority=901)
     app.connect("missing-reference", _find_by_last_name)
     app.connect("build-finished", _check_site)
     return {"parallel_read_safe": True}
