@@ -9,6 +9,7 @@ import re
 import sys
 from html import escape
 from pathlib import Path
+from textwrap import indent
 
 from docutils.nodes import SkipNode, Text, literal_block
 from docutils.utils.math import MathError
@@ -130,8 +131,10 @@ def _cite_in_page(app, page, source):
 
 
 def _show_commands(app, doctree):
-    """Show the commands of a %%bash cell as they are typed on a terminal."""
+    """Show the commands of a %%bash cell as they are typed; mark printed tables."""
     for block in doctree.findall(literal_block):
+        if "\N{BOX DRAWINGS LIGHT HORIZONTAL}" in block.rawsource:
+            block["classes"].append("printed-table")
         if block.rawsource.startswith("%%bash\n"):
             block.rawsource = block.rawsource.removeprefix("%%bash\n")
             block.children = [Text(block.rawsource)]
@@ -165,8 +168,8 @@ def _show_in_docstring(app, what, name, obj, options, lines):
         for title, code, picture in _GALLERY:
             if called.search(code):
                 lines += ["", f"From the :doc:`gallery </gallery/README>`: {title}.", ""]
-                lines += [".. code-block:: python", "", *(f"   {line}" for line in code.split("\n"))]
-                lines += ["", f".. image:: /gallery/{picture}", f"   :alt: {title}", ""]
+                lines += [".. code-block:: python", "", *indent(code, "   ").splitlines(), ""]
+                lines += [f".. image:: /gallery/{picture}", f"   :alt: {title}", ""]
                 break
 
 
@@ -261,7 +264,10 @@ def _studies():
             row.removesuffix(" **no** |") for row in said.splitlines() if row.endswith("| **no** |")
         ]
     found["disagreements"] = "\n".join(disagreements)
-    found["prospects_table"] = _table(_section("prospects"))
+    found["prospects_table"] = _table(_section("prospects", "Verdicts") or _section("prospects"))
+    contaminated = _section("sim3", "Gap closed crossfit smooth")
+    found["sim3_by_threshold"] = _table(contaminated)
+    found["sim3_clean"] = _table(contaminated, contamination=0)
     combinations = _section("selection", "Combinations")
     found["selection_table"] = _table(combinations, design="crossfit")
     found["selection_by_design"] = _table(combinations, rounds=0, cv_repeats=1)
