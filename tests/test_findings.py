@@ -13,6 +13,14 @@ def test_every_code_is_explained_on_the_page_and_nothing_else_is():
     assert set(re.findall(r"^## (.+)$", PAGE.read_text(encoding="utf-8"), re.M)) == set(CODES)
 
 
+def test_every_code_says_what_it_means_and_what_to_do():
+    for section in re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.M)[1:]:
+        code, text = section.split("\n", 1)
+        meaning, _, advice = text.partition("**What to do.** ")
+        assert len(meaning.split()) > 10, code
+        assert len(advice.split()) > 3, code
+
+
 def test_a_finding_links_to_its_section():
     assert Finding("k-hat", "Too large.", 0.9).link == "docs/findings.md#k-hat"
 

@@ -131,3 +131,43 @@ def test_every_benchmark_has_its_line():
         pytest.skip("the benchmarks are not in the source package")
     table = re.findall(r"^\| `(\w+)` \|", (folder / "README.md").read_text("utf-8"), re.MULTILINE)
     assert set(table) == {path.stem for path in folder.glob("cases/[a-z]*.py")}
+
+
+# --- What pages say of results ----------------------------------------------------------------
+
+
+def rows_of(page, heading):
+    """Rows of the first table under a study page's heading, by column."""
+    section = PAGES[page].split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
+    lines = re.findall(r"^\|(.*)\|$", section, re.MULTILINE)
+    head, _, *rows = [[cell.strip() for cell in line.split("|")] for line in lines]
+    return [dict(zip(head, row, strict=True)) for row in rows]
+
+
+@pytest.mark.skipif("studies/selection" not in PAGES, reason="the study has not been run")
+def test_the_default_rule_is_what_the_pages_say_of_it():
+    # docs/explanation/discount.md and docs/decisions/0002-estimators.md: change them with this.
+    crossfit = [
+        row for row in rows_of("studies/selection", "Combinations") if row["design"] == "crossfit"
+    ]
+    plain = [row for row in crossfit if (row["rounds"], row["cv_repeats"]) == ("0", "1")]
+    best = max(plain, key=lambda row: float(row["gain"]))
+    assert best["rule"] == "smooth"
+    assert best["clear harm (real)"] == "0%"
+    dearer = [row for row in crossfit if row["rule"] == "smooth" and row not in plain]
+    assert max(float(row["gain (simulated)"]) for row in dearer) > float(best["gain (simulated)"])
+    assert min(float(row["gain (real)"]) for row in dearer) < float(best["gain (real)"])
+
+
+def test_what_simulation_3_is_said_to_show():
+    # docs/explanation/when-it-helps.md, differences-from-the-paper.md and README.md
+    rows = rows_of("studies/sim3", "Gap closed crossfit smooth")
+    gains = {
+        (row["contamination"], float(row["t"])): float(row["n = 1000"].split()[0]) for row in rows
+    }
+    assert all(gain < 0 for (share, _), gain in gains.items() if share == "0")
+    lost = {key for key, gain in gains.items() if gain < -10}
+    assert lost
+    # Each lies above a threshold where, in the same data, tailoring gains more than 10 per 1000.
+    for share, t in lost:
+        assert any(gain > 10 for (s, u), gain in gains.items() if s == share and u < t)
