@@ -89,6 +89,16 @@ def test_every_target_of_make_that_is_named_is_there():
             assert {word for word in asked if "=" not in word} <= targets, words
 
 
+def test_every_file_that_contributing_names_is_there():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    code = "\n".join("".join(pair) for pair in re.findall(r"`([^`\n]+)`|^    (.+)$", text, re.M))
+    package = ROOT / "src" / "tailoredbayes"
+    named = set(re.findall(r"(?<![\w/.<])[\w./]+(?:/|\.py|\.md|\.pyi)(?![\w/])", code))
+    assert len(named) > 20
+    for name in named:
+        assert any((place / name).exists() for place in (ROOT, package, package / "studies")), name
+
+
 def test_the_picture_is_drawn_by_its_script(tmp_path, monkeypatch):
     spec = importlib.util.spec_from_file_location("picture", ROOT / "examples" / "boundaries.py")
     module = importlib.util.module_from_spec(spec)
