@@ -79,6 +79,12 @@ class Evaluation:
 class TailoredPosterior:
     """The tailored posterior of logistic regression coefficients, for one or many weight columns.
 
+    Up to a constant, with p_i = expit(x_i' beta) and the weights w_i of a column,
+
+        log p(beta | D) = log p(beta) + sum_i w_i [y_i log p_i + (1 - y_i) log(1 - p_i)].
+
+    Weights of one are standard Bayes; a row of weight 0 is not there. [Karapanagiotis2021]
+
     Parameters
     ----------
     X : array (n, d) or a row source

@@ -53,7 +53,8 @@ class TailoredClassifier(TailoredEstimator):
     """Any classifier whose ``fit`` takes ``sample_weight``, tailored to a threshold.
 
     The paper's two stages with both models free: a first model gives pi_u, the discount is chosen
-    by cross-validated net benefit at the threshold, and ``estimator`` is fitted with the weights.
+    by cross-validated net benefit at the threshold, and ``estimator`` is fitted with the weights
+    exp(-discount h(pi_u, t)). Weights of one (discount 0) leave it as it is.
 
     Parameters
     ----------

@@ -39,7 +39,8 @@ _REACH = 6.5
 def hdi(draws: Any, prob: float = 0.9) -> Floats:
     """Return the highest density interval: the shortest that holds this share of the draws.
 
-    From arviz-stats, for one mode [Hyndman1996].
+    Of all pairs with P(low <= beta <= high | D) = prob, the one of the least high - low. From
+    arviz-stats, for one mode; draws of several modes get one interval over them all [Hyndman1996].
 
     Parameters
     ----------
