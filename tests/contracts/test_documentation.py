@@ -1,5 +1,6 @@
 """The documentation keeps up: names, pages, code and findings that it leaves out fail here."""
 
+import json
 import re
 from collections import deque
 from operator import attrgetter
@@ -171,3 +172,14 @@ def test_what_simulation_3_is_said_to_show():
     # Each lies above a threshold where, in the same data, tailoring gains more than 10 per 1000.
     for share, t in lost:
         assert any(gain > 10 for (s, u), gain in gains.items() if s == share and u < t)
+
+
+def test_what_is_said_of_growth():
+    # docs/explanation/engine.md
+    folder = ROOT / "benchmarks" / "results"
+    if not folder.is_dir():
+        pytest.skip("the benchmarks are not in the source package")
+    claims = json.loads((folder / "growth.json").read_text(encoding="utf-8"))["claims"]
+    times = {claim["what"]: claim["value"] for claim in claims}
+    assert times["time for 500 columns against 1"] < 500
+    assert times["time for 100 covariates against 3"] < 100 / 3
