@@ -265,7 +265,7 @@ def _studies():
         ]
     found["disagreements"] = "\n".join(disagreements)
     found["prospects_table"] = _table(_section("prospects", "Verdicts") or _section("prospects"))
-    contaminated = _section("sim3", "Gap closed crossfit smooth")
+    contaminated = _section("sim3", "Gap closed crossfit .*")
     found["sim3_by_threshold"] = _table(contaminated)
     found["sim3_clean"] = _table(contaminated, contamination=0)
     combinations = _section("selection", "Combinations")
