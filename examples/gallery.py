@@ -181,8 +181,8 @@ tb.plots.effective_sample(tb.prospects(tailored.reference_risk_, [0.1, 0.15, 0.2
             Picture(
                 "figure-s9",
                 "Figure S9: net benefit along the discount",
-                "A diamond is the discount chosen, by the default rule the smallest within a standard "
-                "error of the best; the paper's rule, `max`, takes the highest point.",
+                "A diamond is the discount chosen, by the default rule the smallest within a "
+                "standard error of the best; the paper's rule, `max`, takes the highest point.",
                 """\
 tb.plots.discount_search(tb.prospects(family, [0.1, 0.15, 0.2, 0.3, 0.4, 0.5]))""",
             ),
