@@ -1,5 +1,7 @@
 """TailoredLogisticRegression: the posterior of a patient's risk, and what it refuses."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -423,3 +425,24 @@ def test_the_final_fit_is_the_one_kept(monkeypatch):
     assert model.draws_ is fit.draws
     assert model.weights_ is fit.weights
     assert model.findings_ == fit.findings
+
+
+@pytest.mark.parametrize(
+    ("layout", "design"), [("rows", "crossfit"), ("frame", "split"), ("integers", "crossfit")]
+)
+def test_a_fit_copies_the_covariates_at_most_once(layout, design):
+    rng = np.random.default_rng(0)
+    X = rng.integers(-9, 10, size=(200_000, 40)).astype(np.float64)
+    y = rng.random(len(X)) < 1 / (1 + np.exp(-X[:, 0] / 5))
+    given = {"rows": X, "frame": pd.DataFrame(X), "integers": X.astype(np.int64)}[layout]
+    model = tb.TailoredLogisticRegression(
+        0.3, design=design, sampler="laplace", draws=1, random_state=0
+    )
+    model.fit(X[:500, :2], y[:500])  # what a first fit imports is not counted
+    tracemalloc.start()
+    model.fit(given, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # Integers have to become floating-point numbers: one copy. What else a fit holds (weights,
+    # held-out risks, blocks) is less than a copy of so many covariates.
+    assert peak < (1 + (layout == "integers")) * X.nbytes
