@@ -427,6 +427,7 @@ def test_the_final_fit_is_the_one_kept(monkeypatch):
     assert model.findings_ == fit.findings
 
 
+@pytest.mark.filterwarnings("ignore:tailoring-did-not-help")  # memory is what is looked at
 @pytest.mark.parametrize(
     ("layout", "design"), [("rows", "crossfit"), ("frame", "split"), ("integers", "crossfit")]
 )
