@@ -29,6 +29,7 @@ __all__ = [
     "check_sample_weight",
     "check_threshold",
     "check_thresholds",
+    "check_whole_number",
     "check_within",
 ]
 
@@ -99,6 +100,27 @@ def check_number(
     if not (math.isfinite(number) and inside):
         raise ValueError(f"{name} must be {expected}, got {value}; {advice}")
     return number
+
+
+def check_whole_number(value: object, name: str, *, at_least: int, advice: str = "") -> int:
+    """Return a whole number as an int; what has a fraction is refused, not cut.
+
+    Examples
+    --------
+    >>> check_whole_number(5, "cv", at_least=2)
+    5
+    >>> check_whole_number(2.5, "replicates", at_least=2)
+    Traceback (most recent call last):
+        ...
+    ValueError: replicates must be a whole number, at least 2, got 2.5
+    """
+    ending = f"; {advice}" if advice else ""
+    message = f"{name} must be a whole number, at least {at_least}, got {value!r}{ending}"
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(message)
+    if not float(value).is_integer() or value < at_least:
+        raise ValueError(message)
+    return int(float(value))
 
 
 def check_flag(value: object, name: str) -> bool:

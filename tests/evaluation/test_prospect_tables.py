@@ -131,13 +131,28 @@ def test_a_verdict_follows_its_criteria(near, chosen, gain, verdict):
     nothing = np.zeros(0)
     path = None
     if chosen is not None:
-        path = SearchPath(nothing, nothing, nothing, chosen, gain, 0.002)
+        benefit = np.array([0.1, 0.1 + gain])
+        path = SearchPath(np.array([0.0, 20.0]), benefit, nothing, chosen, gain, 0.002)
     part = _Part(0.15, nothing, None, "squared", 0.0, path)
     outlook = _outlook(part, _Cost(nothing, nothing, near, nothing, nothing), 0.05)
     assert outlook.verdict == verdict
     assert outlook.words.startswith("At t = 0.15 tailoring ")
     if verdict in ("likely", "possible"):
         assert f"{1000 * gain:.1f} net true positives per 1000" in outlook.words
+
+
+def test_a_rise_that_was_not_taken_is_told():
+    nothing = np.zeros(0)
+    cost = _Cost(nothing, nothing, 0.2, nothing, nothing)
+    for rise, words in (
+        (0.0014, "gained 1.4 net true positives"),
+        (0.0, "stays as it is or falls"),
+    ):
+        benefit = np.array([0.1, 0.1 + rise])
+        path = SearchPath(np.array([0.0, 20.0]), benefit, nothing, 0.0, 0.0, 0.0)
+        outlook = _outlook(_Part(0.15, nothing, None, "squared", 0.0, path), cost, 0.05)
+        assert outlook.verdict == "unlikely"
+        assert words in outlook.words
 
 
 def test_verdicts_stand_in_the_frame(family):

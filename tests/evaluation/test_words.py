@@ -34,3 +34,13 @@ def test_the_standard_strategies_have_a_name_in_words():
         "positives per 1000 patients for the same number of unnecessary treatments "
         "(90% interval: 10 fewer to no more)."
     )
+
+
+def test_models_that_decide_alike_are_worth_the_same():
+    words = difference_in_words(
+        0.0, (0.0, 0.00002), model="TB", against="SB", threshold=0.1, interval_name="95% interval"
+    )
+    assert words == (
+        "At a threshold of 10%, TB and SB are worth the same, to within 0.1 true positives per "
+        "1000 patients."
+    )

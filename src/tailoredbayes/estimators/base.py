@@ -15,7 +15,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from tailoredbayes.checks import check_flag, check_generator, check_risk, check_sample_weight
+from tailoredbayes.checks import (
+    check_flag,
+    check_generator,
+    check_risk,
+    check_sample_weight,
+    check_whole_number,
+)
 from tailoredbayes.findings import Finding, TailoringWarning
 from tailoredbayes.fitting import Search, Settings, Training
 from tailoredbayes.reference import check_design
@@ -32,17 +38,9 @@ __all__ = [
     "checked_rows",
     "generator",
     "search_facts",
-    "whole_number",
 ]
 
 Floats = NDArray[np.float64]
-
-
-def whole_number(value: Any, name: str, least: int) -> int:
-    """Return ``value`` as an int, or raise."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        raise ValueError(f"{name} must be a whole number, at least {least}, got {value!r}")
-    return int(value)
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -105,7 +103,7 @@ class TailoredEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         check_all_stored(self.get_params(deep=False))
         cv = self.cv
         if isinstance(cv, Integral):
-            cv = whole_number(cv, "cv", 2)
+            cv = check_whole_number(cv, "cv", at_least=2)
         elif isinstance(cv, str) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")):
             raise ValueError(
                 "cv must be a number of folds, a scikit-learn splitter or a list of (train, test) "
@@ -113,12 +111,12 @@ class TailoredEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
             )
         elif not hasattr(cv, "split"):
             cv = list(cv)  # stage 1 and the search read it, each once
-        repeats = whole_number(self.cv_repeats, "cv_repeats", 1)
+        repeats = check_whole_number(self.cv_repeats, "cv_repeats", at_least=1)
         if repeats > 1 and not isinstance(cv, int):
             raise ValueError(
                 f"cv_repeats={repeats} needs cv to be a number of folds, got a {type(cv).__name__}"
             )
-        rounds = whole_number(self.rounds, "rounds", 0)
+        rounds = check_whole_number(self.rounds, "rounds", at_least=0)
         discount = check_discount(self.discount)
         if rounds and discount is not None:
             raise ValueError(

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tailoredbayes.checks import check_flag, check_threshold
+from tailoredbayes.checks import check_flag, check_threshold, check_whole_number
 from tailoredbayes.estimators.base import (
     TailoredEstimator,
     checked_rows,
     generator,
     search_facts,
-    whole_number,
 )
 from tailoredbayes.fitting import Search, Settings, TailoredFit, fit_tailored, step_count
 from tailoredbayes.inference.sampling import check_sampler
@@ -211,7 +210,7 @@ class TailoredLogisticRegression(TailoredEstimator):
         return self._settings(
             prior=self.prior,
             sampler=check_sampler(self.sampler),
-            draws=whole_number(self.draws, "draws", 1),
+            draws=check_whole_number(self.draws, "draws", at_least=1),
             fit_intercept=check_flag(self.fit_intercept, "fit_intercept"),
         )
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailoredbayes.checks import FloatArray, check_number, check_risk_columns
+from tailoredbayes.checks import FloatArray, check_number, check_risk_columns, check_whole_number
 from tailoredbayes.evaluation.cells import (
     ALL,
     NONE,
@@ -283,7 +283,8 @@ def bayesian_decision_curve(
     """
     prob = check_prob(prob)
     prior = check_number(prior, "prior", above=0, advice="pass its weight in patients, such as 2")
-    size = int(check_number(draws, "draws", at_least=2, advice="4000 give stable probabilities"))
+    advice = "4000 give stable probabilities"
+    size = check_whole_number(draws, "draws", at_least=2, advice=advice)
     drawn = _check_risk_draws(risk_draws)
     validation, drawn = _enter(
         y_true, models, thresholds, X, sample_weight, prevalence, harm, drawn

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from tailoredbayes.checks import (
     FloatArray,
     check_array,
-    check_number,
     check_thresholds,
+    check_whole_number,
     check_within,
 )
 from tailoredbayes.evaluation.cells import (
@@ -181,9 +181,8 @@ def net_benefit_difference(
     0.1025
     """
     prob = check_prob(prob)
-    replicates = int(
-        check_number(replicates, "replicates", at_least=2, advice="2000 give stable percentiles")
-    )
+    advice = "2000 give stable percentiles"
+    replicates = check_whole_number(replicates, "replicates", at_least=2, advice=advice)
     validation = enter(
         y_true,
         models,

@@ -22,7 +22,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from tailoredbayes.checks import check_risk, check_same_length, check_thresholds
+from tailoredbayes.checks import check_risk, check_same_length, check_thresholds, check_whole_number
 from tailoredbayes.decision import harm_to_benefit
 from tailoredbayes.evaluation.calibration import cox_line, intercept_in_the_large
 from tailoredbayes.evaluation.models import own_event
@@ -176,7 +176,9 @@ def optimism(
     if not hasattr(estimator, "thresholds"):  # a family predicts by threshold
         check_predicts(estimator, "estimator")
     check_consistent_length(X, y)
-    number = _whole(_REPEATS[method] if repeats is None else repeats, "repeats", 1)
+    number = check_whole_number(
+        _REPEATS[method] if repeats is None else repeats, "repeats", at_least=1
+    )
     rng = np.random.default_rng(random_state)
     event = _event(y, own_event(estimator))
     task = _Task(
@@ -351,7 +353,7 @@ def _cross_validate(
     task: _Task, repeats: int, folds: int, rng: np.random.Generator, n_jobs: int | None
 ) -> dict[str, Floats]:
     """Measure each repeat's held-out risks, all folds together."""
-    folds = _whole(folds, "folds", 2)
+    folds = check_whole_number(folds, "folds", at_least=2)
     rarer = int(min(task.event.sum(), (~task.event).sum()))
     if folds > rarer:
         raise ValueError(
@@ -479,9 +481,3 @@ def _comparison(estimator: Any, standard: Any) -> Any:
     if standard is not None:
         check_predicts(standard, "standard")
     return standard
-
-
-def _whole(value: Any, name: str, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be a whole number, at least {least}, got {value!r}")
-    return int(value)

@@ -162,7 +162,8 @@ def prospects(
     The verdict is
 
     - "unlikely" where less than 1% of the rows are near t, or the search chose 0 or gained
-      nothing: net benefit is stable or falls along lambda [Karapanagiotis2021];
+      nothing: net benefit is stable or falls along lambda, or rises by too little to be taken
+      for more than noise [Karapanagiotis2021];
     - "likely" where the gain is two standard errors or more;
     - "possible" where it is less than that;
     - "unknown" from reference risks alone with rows near t: they say what tailoring would cost in
@@ -356,6 +357,17 @@ def _cost(part: _Part, discounts: Floats, width: float) -> _Cost:
     return _Cost(ess, kish, near, risk, np.exp(-at[:, None] * discounts))
 
 
+def _not_taken(path: SearchPath) -> str:
+    """Say what the search saw that chose no tailoring, or gained nothing by it."""
+    rise = np.nanmax(path.net_benefit - path.net_benefit[0], initial=0.0)
+    if path.chosen > 0 or rise <= 0:
+        return "net benefit stays as it is or falls as the discount grows"
+    return (
+        f"the best discount gained {1000 * rise:.1f} net true positives per 1000 in "
+        "cross-validation, too little for the rule to take it"
+    )
+
+
 def _outlook(part: _Part, cost: _Cost, width: float) -> Outlook:
     path, t = part.path, part.threshold
     gain, se = (math.nan, math.nan) if path is None else (path.gain, path.gain_se)
@@ -365,8 +377,7 @@ def _outlook(part: _Part, cost: _Cost, width: float) -> Outlook:
     elif path is None:
         verdict, why = "unknown", f"{share}, but reference risks alone do not tell what it brings"
     elif path.chosen == 0 or gain <= 0:
-        verdict = "unlikely"
-        why = "net benefit stays as it is or falls as the discount grows"
+        verdict, why = "unlikely", _not_taken(path)
     else:
         per_1000 = f"{1000 * gain:.1f} net true positives per 1000 (standard error {1000 * se:.1f})"
         why = f"in cross-validation the discount {path.chosen:.3g} gained {per_1000}"

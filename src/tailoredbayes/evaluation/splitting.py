@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailoredbayes.checks import check_number
+from tailoredbayes.checks import check_whole_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,7 +85,7 @@ def data_splitting(model: Any, n_test: int = 0) -> Splitting:
             "pass one of its models, as in family.models_[0.3]"
         )
     advice = "pass the number of rows kept for testing"
-    n_test = int(check_number(n_test, "n_test", at_least=0, advice=advice))
+    n_test = check_whole_number(n_test, "n_test", at_least=0, advice=advice)
     fit = model.fit_
     n_train = len(fit.weights)
     tested = [Part("test", n_test, "judges the decisions", "all rows")] if n_test else []

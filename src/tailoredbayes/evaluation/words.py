@@ -51,6 +51,12 @@ the same number of unnecessary treatments (95% interval: 1 fewer to 8.1 more).
     """
     names = {"all": "treating everyone", "none": "treating no one"}
     low, high = map(more_or_fewer, interval)
+    if low == high == more_or_fewer(difference) == more_or_fewer(0.0):
+        return (
+            f"At a threshold of {_percent(threshold)}, {names.get(model, model)} and "
+            f"{names.get(against, against)} are worth the same, to within {10**-_DECIMALS:g} true "
+            f"positives per {_PER} patients."
+        )
     return (
         f"At a threshold of {_percent(threshold)}, {names.get(model, model)} instead of "
         f"{names.get(against, against)} is worth {more_or_fewer(difference)} true positives per "

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tailoredbayes.checks import check_generator, check_number
+from tailoredbayes.checks import check_generator, check_whole_number
 from tailoredbayes.findings import Finding, tell
 from tailoredbayes.inference import diagnostics, importance, laplace, metropolis, nuts
 from tailoredbayes.inference.draws import Chains, Draws
@@ -92,9 +92,7 @@ def sample(
     """
     check_sampler(sampler)
     advice = "4000 is plenty for most summaries"
-    wanted = int(check_number(draws, "draws", at_least=1, advice=advice))
-    if wanted != draws:
-        raise ValueError(f"draws must be a whole number, got {draws}; {advice}")
+    wanted = check_whole_number(draws, "draws", at_least=1, advice=advice)
     rng = check_generator(random_state)
     posterior.check_column(column)
     if modes is None:
