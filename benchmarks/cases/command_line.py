@@ -7,15 +7,17 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from harness import Claim, Result
 
-HELP_BAR, FIT_BAR, PREDICT_BAR = 0.5, 5.0, 60.0
+HELP_BAR, FIT_BAR, PREDICT_BAR, REPORT_BAR = 0.5, 5.0, 60.0, 15.0
 # What a run on ten times the rows may hold more.
 GROWTH_BAR = 64.0
 _COVARIATES = 10
@@ -44,6 +46,9 @@ def run(quick: bool = False) -> Result:
             for rows in (small, large)
             for table in [_write(folder / f"{rows}.csv", rows)]
         }
+        test = _write(folder / "test.csv", 1000 if quick else 5000)
+        page = ["report", "model.nc", str(test), "--out", "report.html"]
+        reports = [_time(folder, page) for _ in range(repeats)]
         with open(folder / "risks.csv", encoding="utf-8") as file:
             written = sum(1 for _ in file) - 1
         if written != large:
@@ -53,6 +58,7 @@ def run(quick: bool = False) -> Result:
         "--help": helps,
         f"fit, 5000 rows x {_COVARIATES}": fits,
         **{f"predict, {rows:,} rows": [one] for rows, one in predicted.items()},
+        "report, with a test table": reports,
     }
     return Result(
         title="The command line",
@@ -70,6 +76,7 @@ def run(quick: bool = False) -> Result:
                 unit=" MiB",
                 bar=GROWTH_BAR,
             ),
+            _seconds("tailoredbayes report, with a test table", reports, REPORT_BAR),
         ],
         rows=[
             {
@@ -94,10 +101,14 @@ def _seconds(what: str, runs: list[_Run], bar: float) -> Claim:
     return Claim(what, min(seconds), unit=" s", by_median=float(np.median(seconds)), bar=bar)
 
 
-def _write(path: Path, rows: int) -> Path:
-    """Write a table in a process of its own: a child's peak begins with what its parent holds."""
+def _alone(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call in a small process of its own: a child's peak begins with what its parent holds."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(write_table, path, rows).result()
+        return pool.submit(function, *arguments).result()
+
+
+def _write(path: Path, rows: int) -> Path:
+    return Path(_alone(write_table, path, rows))
 
 
 def write_table(path: Path, rows: int) -> Path:
@@ -114,6 +125,11 @@ def write_table(path: Path, rows: int) -> Path:
 
 
 def _time(folder: Path, arguments: list[str]) -> _Run:
+    return _Run(*_alone(time_command, folder, arguments))
+
+
+def time_command(folder: Path, arguments: list[str]) -> tuple[float, float]:
+    """Run a command; return its wall time in seconds and its peak resident memory in MiB."""
     command = [sys.executable, "-m", "tailoredbayes", *arguments]
     started = time.perf_counter()
     child = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -125,4 +141,4 @@ def _time(folder: Path, arguments: list[str]) -> _Run:
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         raise RuntimeError(f"{' '.join(arguments)}: {said.decode()}")
-    return _Run(seconds, used.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10))
+    return seconds, used.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
