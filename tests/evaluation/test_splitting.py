@@ -62,3 +62,13 @@ def test_a_family_is_sent_to_its_models():
         tb.data_splitting(tb.TailoredFamily())
     with pytest.raises(ValueError, match="n_test"):
         tb.data_splitting(fitted(discount=0), n_test=-1)
+
+
+def test_a_cohort_of_its_own_is_not_split_off():
+    record = tb.data_splitting(fitted(discount=5), n_test=80, external=True)
+    assert parts(record) == {"train": 200, "test": 80}
+    assert [part.within for part in record.parts] == [None, None]
+    ax = tb.plots.data_splitting(record)
+    train, test = ax.patches
+    assert train.get_x() + train.get_width() < test.get_x()
+    assert test.get_x() + test.get_width() == pytest.approx(ax.get_xlim()[1])

@@ -51,6 +51,19 @@ def test_delimiters_and_encodings_are_found_out(tmp_path, sep, encoding):
     assert cells(tmp_path / "t.csv") == EXPECTED
 
 
+@pytest.mark.parametrize("sep", [";", "\t", "~"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_first_line_may_tell_the_delimiter_as_in_excel(tmp_path, sep, encoding):
+    text = f"sep={sep}\r\n" + FRAME.to_csv(index=False, sep=sep, lineterminator="\r\n")
+    (tmp_path / "t.csv").write_text(text, encoding=encoding, newline="")
+    assert cells(tmp_path / "t.csv") == EXPECTED
+    (chunk,) = open_table(tmp_path / "t.csv").chunks()
+    assert list(chunk.lines) == [3, 5, 6]  # of the file, a text's own line break counted
+    (tmp_path / "short.csv").write_text("sep=;\na;b\n1;2\n3\n")
+    with pytest.raises(TableError, match="line 4: has 1 fields"):
+        cells(tmp_path / "short.csv")
+
+
 def test_windows_1252_is_read_and_said(tmp_path):
     FRAME.iloc[:2].to_csv(tmp_path / "t.csv", index=False, encoding="cp1252")
     table = open_table(tmp_path / "t.csv")

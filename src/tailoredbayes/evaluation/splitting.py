@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailoredbayes.checks import check_whole_number
+from tailoredbayes.checks import check_flag, check_whole_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +23,7 @@ class Part:
     rows: int
     use: str
     within: str | None = None
-    """The part that these rows were taken from; None for all of them."""
+    """The part that these rows were taken from; None for a cohort."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Splitting:
         return pd.DataFrame(columns)
 
 
-def data_splitting(model: Any, n_test: int = 0) -> Splitting:
+def data_splitting(model: Any, n_test: int = 0, *, external: bool = False) -> Splitting:
     """Return which rows a tailored fit used for what.
 
     The paper splits the training rows in two: a design part, from which stage 1 learns the
@@ -59,6 +59,8 @@ def data_splitting(model: Any, n_test: int = 0) -> Splitting:
         A fitted tailored model with its ``fit_``; of a family, one of its ``models_``.
     n_test
         Rows kept for testing, which the fit has not seen.
+    external
+        Whether those are a cohort of their own, rather than split off from the same rows.
 
     Returns
     -------
@@ -88,9 +90,11 @@ def data_splitting(model: Any, n_test: int = 0) -> Splitting:
     n_test = check_whole_number(n_test, "n_test", at_least=0, advice=advice)
     fit = model.fit_
     n_train = len(fit.weights)
-    tested = [Part("test", n_test, "judges the decisions", "all rows")] if n_test else []
-    whole = "all rows" if n_test else None
-    everyone = [Part("all rows", n_train + n_test, "")] if n_test else []
+    split_off = n_test > 0 and not check_flag(external, "external")
+    whole = "all rows" if split_off else None
+    everyone = [Part("all rows", n_train + n_test, "")] if split_off else []
+    judges = "judges the decisions" if split_off else "another cohort, judges the decisions"
+    tested = [Part("test", n_test, judges, whole)] if n_test else []
     stage_2 = _second_stage(fit.search)
     if fit.reference is None:
         return Splitting((*everyone, Part("train", n_train, "posterior", whole), *tested))

@@ -23,6 +23,8 @@ _COLORS = {
 
 # A box below this share of the rows has smaller type.
 _NARROW = 0.2
+# Between cohorts, as a share of their rows.
+_APART = 0.02
 
 
 def data_splitting(record: Splitting, ax: Axes | None = None) -> Axes:
@@ -43,7 +45,9 @@ def data_splitting(record: Splitting, ax: Axes | None = None) -> Axes:
         A rectangle a part, its width the number of rows.
     """
     levels = _levels(record.parts)
-    whole = max(part.rows for part in record.parts)
+    # A test cohort of its own stands beside the training rows, a little apart.
+    apart = _APART * sum(part.rows for part in levels[0])
+    whole = sum(part.rows for part in levels[0]) + apart * (len(levels[0]) - 1)
     with canvas(ax, 4.6, 0.75 * len(levels) + 0.45) as ax:
         starts: dict[str, float] = {}
         for depth, parts in enumerate(levels):
@@ -51,7 +55,8 @@ def data_splitting(record: Splitting, ax: Axes | None = None) -> Axes:
             for part in parts:
                 left = starts[part.within] if part.within else 0.0
                 left += taken.get(part.within, 0.0)
-                taken[part.within] = taken.get(part.within, 0.0) + part.rows
+                gap = apart if part.within is None else 0.0
+                taken[part.within] = taken.get(part.within, 0.0) + part.rows + gap
                 starts[part.name] = left
                 _box(ax, part, left, -depth, whole)
         _uses(ax, record.parts, 1 - len(levels))
@@ -71,7 +76,7 @@ def _levels(parts: tuple[Part, ...]) -> list[list[Part]]:
     return levels
 
 
-def _box(ax: Axes, part: Part, left: float, bottom: float, whole: int) -> None:
+def _box(ax: Axes, part: Part, left: float, bottom: float, whole: float) -> None:
     color = _COLORS[part.name]
     face: dict[str, Any] = {"facecolor": tint(color, 0.65), "edgecolor": color}
     ax.add_patch(Rectangle((left, bottom), part.rows, 0.72, label=part.name, **face))

@@ -86,7 +86,7 @@ def model_part(subject: Subject, n_test: int) -> ModelPart:
 
 
 def _splitting(subject: Subject, n_test: int) -> Figure:
-    record = data_splitting(subject.target, n_test)
+    record = data_splitting(subject.target, n_test, external=True)
     return figure(
         "f-splitting",
         lambda: plots.data_splitting(record),

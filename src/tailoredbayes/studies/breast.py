@@ -285,7 +285,7 @@ def _shown_once(
         "draws": pd.concat(draws, ignore_index=True),
         "reference": pd.DataFrame({"risk": risk[~np.isnan(risk)]}),
         "search": search_rows(prospects(family)),
-        "parts": data_splitting(model, len(women.y_test)).to_frame().fillna(""),
+        "parts": data_splitting(model, len(women.y_test), external=True).to_frame().fillna(""),
     }
 
 

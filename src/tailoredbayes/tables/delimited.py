@@ -24,6 +24,8 @@ __all__ = ["DelimitedTable", "open_delimited"]
 _DELIMITERS = (",", ";", "\t", "|")
 _NAMED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
 _SAMPLE_ROWS = 200
+# Excel takes the delimiter from a first line such as "sep=;", and writes it so.
+_TOLD_DELIMITER = re.compile(r'"?sep=(.|\\t)"?', re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*")
 _DECIMAL_POINT = re.compile(r"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
 
@@ -34,6 +36,8 @@ class DelimitedTable(Table):
 
     delimiter: str = ","
     encoding: str = "utf-8"
+    before: int = 0
+    """Lines before the column names."""
 
     def chunks(self, columns: Iterable[str] | None = None) -> Iterator[Chunk]:
         """Yield the rows; cells are texts as they stand in the file."""
@@ -53,21 +57,23 @@ class DelimitedTable(Table):
         lines: list[int] = []
         width, most, header = len(self.columns), self.rows_a_chunk, True
         with open_text(self.path, self.encoding) as text:
-            reader = csv.reader(text, delimiter=self.delimiter, strict=True)
+            reader = csv.reader(
+                islice(text, self.before, None), delimiter=self.delimiter, strict=True
+            )
             try:
                 for row in reader:
                     if len(row) != width or header:
                         if row and not header:
-                            self._refuse(row, reader.line_num)
+                            self._refuse(row, self.before + reader.line_num)
                         header = header and not row
                         continue  # the column names, or an empty line
                     rows.append(row)
-                    lines.append(reader.line_num)
+                    lines.append(self.before + reader.line_num)
                     if len(rows) == most:
                         yield rows, lines
                         rows, lines = [], []
             except csv.Error as error:
-                raise _unreadable(self.path, reader.line_num, error) from None
+                raise _unreadable(self.path, self.before + reader.line_num, error) from None
         if rows:
             yield rows, lines
 
@@ -126,6 +132,9 @@ def open_delimited(
         raise TableError(f"the decimal mark is '.' or ',', got {decimal!r}")
     with open_text(path, encoding) as text:
         sample = list(islice(text, _SAMPLE_ROWS))
+    told = _TOLD_DELIMITER.fullmatch(sample[0].rstrip("\r\n")) if sample else None
+    if told is not None:
+        sample, delimiter = sample[1:], delimiter or told[1].replace("\\t", "\t")
     if delimiter is None:
         delimiter = _find_delimiter(sample)
     if decimal is None:
@@ -136,7 +145,13 @@ def open_delimited(
     if header is None:
         raise TableError(f"{path} is empty; it should hold column names and rows")
     return DelimitedTable(
-        path, _check_header(path, header, sample, delimiter), decimal, notes, delimiter, encoding
+        path,
+        _check_header(path, header, sample, delimiter),
+        decimal,
+        notes,
+        delimiter,
+        encoding,
+        before=0 if told is None else 1,
     )
 
 
