@@ -11,6 +11,7 @@ Where the data serve both stages, one of three designs keeps them apart:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -280,6 +281,10 @@ def recalibration(
     return Recalibration(float(intercept), float(slope))
 
 
+# The data that scikit-learn puts into the messages of its checks.
+_COPIED = re.compile(r"\n(array=)?\[.*\]\.?(\n|\Z)", re.DOTALL)
+
+
 def weighted_fit(
     model: Any, X: Any, y: NDArray[Any], sample_weight: Floats | None, name: str
 ) -> Any:
@@ -289,9 +294,14 @@ def weighted_fit(
     step. A model that cannot take it is refused.
     """
     fresh = clone(model)
-    if sample_weight is None:
-        return fresh.fit(X, y)
-    return fresh.fit(X, y, **_weight_arguments(fresh, sample_weight, name))
+    weights = {} if sample_weight is None else _weight_arguments(fresh, sample_weight, name)
+    try:
+        return fresh.fit(X, y, **weights)
+    except (TypeError, ValueError) as error:
+        # Its words are its own (less its copy of the data); what they are about is ours to say.
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        words = _COPIED.sub(" ", str(error)).rstrip()
+        raise kind(f"{name} could not be fitted to X and y: {words}") from error
 
 
 def check_predicts(model: Any, name: str) -> None:

@@ -326,3 +326,13 @@ def test_a_discount_far_too_large_is_refused_by_name():
         classifier(discount=1e15).fit(x, y)
     with pytest.raises(ValueError, match="discount"):
         classifier(discount="cv", discount_grid=[1e15]).fit(x, y)
+
+
+def test_what_an_estimator_refuses_is_said_of_the_argument():
+    X = np.array([["a"], ["b"]] * 20, dtype=object)
+    y = np.tile([0, 0, 1, 1], 10)
+    model = tb.TailoredClassifier(LogisticRegression(), 0.3, random_state=0)
+    with pytest.raises(ValueError, match=r"^estimator could not be fitted to X and y: could not"):
+        model.set_params(discount=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"^(reference|estimator) could not be fitted to X and y"):
+        model.set_params(discount=5).fit(X, y)

@@ -396,7 +396,7 @@ def test_one_number_weighs_every_row(make):
     ("wrong", "error", "message"),
     [
         ({"X": None}, ValueError, r"X must be .*"),
-        ({"X": np.ones(300)}, ValueError, r"(X must be two-dim|Expected 2D)[^\[]*"),
+        ({"X": np.ones(300)}, ValueError, r"(X must be two-dim|.* to X and y: Expected 2D)[^\[]*$"),
         ({"X": np.ones((299, 2))}, ValueError, r"X and y must have the same length, got 299 and"),
         ({"y": np.array([None, *["a"] * 150, *["b"] * 149])}, ValueError, r"y must hold a label"),
         ({"y": np.zeros(300)}, ValueError, r"y must hold two labels, got one class only: 0\.0 in"),

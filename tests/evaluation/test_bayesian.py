@@ -285,7 +285,7 @@ GOOD = {"y_true": [0, 1, 1], "models": {"TB": [0.1, 0.6, 0.2]}, "thresholds": [0
     ("change", "message"),
     [
         ({"prior": 0}, "prior must be a finite number above 0, got 0; pass its weight in patients"),
-        ({"draws": 1}, "draws must be a finite number at least 2, got 1"),
+        ({"draws": 1}, "draws must be a whole number, at least 2, got 1"),
         ({"prob": 0}, "prob must be a finite number above 0 and below 1, got 0"),
         ({"thresholds": 1.0}, "threshold must lie strictly between 0 and 1, got 1"),
         ({"models": {"TB": [0.1, np.nan, 0.2]}}, "models['TB'] must lie between 0 and 1, got nan"),

@@ -243,7 +243,7 @@ GOOD = {"y_true": [0, 1, 1], "models": {"TB": [0.1, 0.6, 0.2], "SB": [0.1, 0.1, 
     [
         ({"against": "LR"}, "against must name models that there are, got 'LR'; they are 'TB'"),
         ({"models": {"SB": [0.1, 0.6, 0.2]}}, "models must hold a model besides 'SB', got none"),
-        ({"replicates": 1}, "replicates must be a finite number at least 2, got 1"),
+        ({"replicates": 1}, "replicates must be a whole number, at least 2, got 1"),
         ({"thresholds": 0.0}, "threshold must lie strictly between 0 and 1, got 0"),
         ({"models": {"TB": [0, 1, 2], "SB": [0, 0, 0]}}, "models['TB'] must lie between 0 and 1"),
         ({"sample_weight": [0, 0, 0]}, "sample_weight must hold at least one weight above 0"),
