@@ -66,7 +66,7 @@ def test_labels_may_be_words_and_either_may_be_the_event(records):
 def test_the_event_of_a_pipeline_is_that_of_its_last_step(records):
     y = np.where(records.y_test == 1, "case", "control")  # of which the second is not the event
     labels = np.where(records.y == 1, "case", "control")
-    model = tb.TailoredLogisticRegression(0.3, discount=0, pos_label="case", draws=100)
+    model = tb.TailoredLogisticRegression(0.3, discount=0, pos_label="case", random_state=0)
     piped = make_pipeline("passthrough", model).fit(records.X, labels)
     display = DecisionCurveDisplay.from_estimator(piped, records.X_test, y, thresholds=T)
     risk = piped[-1].risk(records.X_test)
