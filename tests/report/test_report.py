@@ -160,11 +160,11 @@ def test_the_difference_is_the_librarys(fitted, test_rows, page):
     )
     found = table(page.section("performance"), "Net benefit of the tailored model less")
     assert [row["Threshold"] for row in found] == ["20%", "30%", "50%"]
-    for row, value, error in zip(
-        found, record.difference[0], record.standard_error[0], strict=True
-    ):
-        assert row["Difference (95% bootstrap interval)"].startswith(f"{per_1000(value)} (")
-        assert row["Standard error"] == per_1000(error)
+    columns = (record.difference, record.standard_error, record.low, record.high)
+    for row, *numbers in zip(found, *(column[0] for column in columns), strict=True):
+        value, error, low, high = map(per_1000, numbers)
+        assert row["Difference (95% bootstrap interval)"] == f"{value} ({low} to {high})"
+        assert row["Standard error"] == error
 
 
 def test_apparent_and_cross_validated_numbers_are_labelled_and_the_librarys(fitted, train, page):

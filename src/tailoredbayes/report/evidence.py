@@ -71,15 +71,14 @@ def gather(
     subject: Subject, train: Sample | None, test: Sample | None, random_state: int
 ) -> tuple[Evidence, ...]:
     """Return what can be said of the model, the most telling kind of rows first."""
-    streams = np.random.default_rng(random_state).spawn(2)
     found = []
     if test is not None:
-        found.append(_with_decisions(subject, _by_rows(subject, test, "external", streams[0])))
+        found.append(_with_decisions(subject, _by_rows(subject, test, "external", random_state)))
     searched = _by_search(subject)
     if searched is not None:
         found.append(searched)
     if train is not None:
-        apparent = _by_rows(subject, train, "apparent", streams[1])
+        apparent = _by_rows(subject, train, "apparent", random_state)
         found.append(apparent if test is not None else _with_decisions(subject, apparent))
     return tuple(found)
 
@@ -98,7 +97,7 @@ def _by_search(subject: Subject) -> Evidence | None:
     )
 
 
-def _by_rows(subject: Subject, sample: Sample, label: str, rng: np.random.Generator) -> Evidence:
+def _by_rows(subject: Subject, sample: Sample, label: str, random_state: int) -> Evidence:
     event = sample.event(subject.target.classes_, subject.target._positive)
     weight = sample.sample_weight
     rest: dict[str, Any] = {"sample_weight": weight}
@@ -114,11 +113,12 @@ def _by_rows(subject: Subject, sample: Sample, label: str, rng: np.random.Genera
     if subject.against is not None:
         risks[STANDARD] = at_target[STANDARD] = subject.against.risk(sample.X)
     curve = decision_curve(event, risks, thresholds, **rest)
-    bayesian = bayesian_decision_curve(event, risks, thresholds, random_state=rng, **rest)
+    bayesian = bayesian_decision_curve(event, risks, thresholds, random_state=random_state, **rest)
     difference = better = None
     if STANDARD in risks and len(risks) > 1:
+        # By the same seed as `evaluate`, so that the two name the same interval.
         difference = net_benefit_difference(
-            event, risks, thresholds, against=STANDARD, random_state=rng, **rest
+            event, risks, thresholds, against=STANDARD, random_state=random_state, **rest
         )
         better = bayesian.difference(subject.name, STANDARD)
     both = bool(event.any()) and not bool(event.all())
