@@ -205,7 +205,7 @@ def test_the_same_seed_gives_the_same_file_of_draws(tmp_path):
         (("--threshold", 0.3, "--formula", "nodes ~ age"), "the formula's outcome is 'nodes'"),
         (("--threshold", 0.3, "--formula", "age", "--scale"), "leave --features and --scale out"),
         (("--threshold", 30), "did you mean 0.3"),
-        (("--threshold", 0.3, "--seed", -1), "greater than or equal to 0"),
+        (("--threshold", 0.3, "--seed", -1), "Invalid value for '--seed'"),
         (("--threshold", 0.3, "--positive", "yes"), "is '0' or '1'"),
         (("--threshold", 0.3, "--decimal", ";"), "the decimal mark is '.' or ','"),
         (("--threshold", 0.3, "--delimiter", "::"), "a delimiter is one character"),
