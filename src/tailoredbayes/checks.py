@@ -193,7 +193,7 @@ def check_thresholds(threshold: ScalarOrCurve) -> ScalarOrCurve:
     array([0.1, 0.2])
     """
     values = _threshold_values(threshold)
-    return float(values) if values.ndim == 0 else values  # type: ignore[return-value]
+    return float(values) if values.ndim == 0 else values  # type: ignore[return-value]  # as given
 
 
 def _threshold_values(threshold: object) -> FloatArray:

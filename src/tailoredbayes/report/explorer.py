@@ -200,7 +200,7 @@ def javascript() -> Markup:
     import vl_convert
 
     version = "_".join(alt.SCHEMA_VERSION.split(".")[:2])
-    bundle = vl_convert.javascript_bundle(None, vl_version=version)  # type: ignore[arg-type]
+    bundle = vl_convert.javascript_bundle(None, vl_version=version)  # type: ignore[arg-type]  # any version
     return Markup(bundle.replace("</script", "<\\/script"))
 
 

@@ -87,7 +87,7 @@ def fit_quietly(model: Model, X: Any, y: Any, **options: Any) -> Model:
     """Fit a model that tells its findings to no one: it keeps them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TailoringWarning)
-        model.fit(X, y, **options)  # type: ignore[attr-defined]
+        model.fit(X, y, **options)  # type: ignore[attr-defined]  # scikit-learn is untyped
     return model
 
 

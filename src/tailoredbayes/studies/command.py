@@ -118,7 +118,7 @@ _HOW: dict[str, tuple[Any, Any]] = {
 
 def _with_options(run: Callable[..., None], options: dict[str, tuple[Any, Any]]) -> Any:
     """Give a function of keywords the signature that typer reads."""
-    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # typer reads it
         [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option, annotation=kind)
             for name, (kind, option) in options.items()

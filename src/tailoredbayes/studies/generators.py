@@ -648,7 +648,7 @@ def _outcomes(risk: FloatArray, rng: np.random.Generator) -> NDArray[np.int64]:
 
 def _as_given(values: FloatArray, given: ScalarOrCurve) -> ScalarOrCurve:
     """One value for a number, an array for an array."""
-    return float(values[0]) if np.ndim(given) == 0 else values  # type: ignore[return-value]
+    return float(values[0]) if np.ndim(given) == 0 else values  # type: ignore[return-value]  # as given
 
 
 def _rescaled(rules: FloatArray) -> FloatArray:
