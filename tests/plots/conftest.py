@@ -97,5 +97,6 @@ def records():
 
 @pytest.fixture(autouse=True)
 def _close_figures():
+    plt.close("all")  # those of an example elsewhere that ran in this process just before
     yield
     plt.close("all")
