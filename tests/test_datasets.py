@@ -7,7 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tailoredbayes.datasets import load_euroscore, load_gbsg, load_rotterdam, load_wisconsin
+from tailoredbayes.datasets import (
+    load_breast_prognosis,
+    load_euroscore,
+    load_gbsg,
+    load_rotterdam,
+    load_wisconsin,
+)
 
 LOADERS = [load_wisconsin, load_rotterdam, load_gbsg]
 
@@ -33,6 +39,20 @@ class TestEveryLoader:
         X, y = load(return_X_y=True)
         assert X.equals(bunch.data)
         assert y.equals(bunch.target)
+
+    def test_columns_chooses_covariates_in_their_order(self, load):
+        last, first = load().feature_names[-1], load().feature_names[0]
+        bunch = load(columns=[last, first])
+        assert list(bunch.data.columns) == bunch.feature_names == [last, first]
+        assert bunch.data.equals(load().data[[last, first]])
+        assert bunch.frame.equals(load().frame)
+
+    @pytest.mark.parametrize("columns", [["nothing"], [], "mass"])
+    def test_unknown_columns_are_refused_by_name(self, load, columns):
+        with pytest.raises(
+            ValueError, match=f"columns must be .* there are {load().data.columns[0]}"
+        ):
+            load(columns=columns)
 
     def test_target_is_zero_or_one(self, load):
         target = load().target
@@ -165,3 +185,36 @@ def test_the_euroscore_is_the_published_equation():
     assert (score.coef > 0).all()
     assert score.licence in score.DESCR
     assert "max(1, age - 58)" in score.DESCR
+
+
+class TestBreastPrognosis:
+    def test_the_rows_are_those_of_the_two_loaders(self):
+        women, train, test = load_breast_prognosis(), load_rotterdam(), load_gbsg()
+        assert women.y.equals(train.target)
+        assert women.y_test.equals(test.target)
+        for ours, theirs in ((women.X, train.data), (women.X_test, test.data)):
+            np.testing.assert_array_equal(ours["grade3"], theirs["grade"] == 3)
+            np.testing.assert_array_equal(ours["hormon"], theirs["hormon"])
+        assert set(women.X_test["size"]) == set(women.X["size"]) == {0, 1, 2}
+        assert (women.X_test["size"] == 0).sum() == (test.data["size"] <= 20).sum()
+        assert (women.X["size"] == 2).sum() == (train.data["size"] == ">50").sum()
+
+    def test_covariates_are_scaled_by_the_women_to_learn_from(self):
+        women, train, test = load_breast_prognosis(), load_rotterdam(), load_gbsg()
+        scaled = ["age", "nodes", "pgr", "er"]
+        np.testing.assert_allclose(women.X[scaled].mean(), 0, atol=1e-12)
+        np.testing.assert_allclose(women.X[scaled].std(ddof=0), 1)
+        age = (test.data["age"] - train.data["age"].mean()) / train.data["age"].std(ddof=0)
+        np.testing.assert_allclose(women.X_test["age"], age)
+
+    def test_log_covariates_are_logarithms(self):
+        raw, log = load_gbsg().data["nodes"], load_breast_prognosis(features="log").X_test["nodes"]
+        slope, intercept = np.polyfit(np.log1p(raw), log, 1)
+        np.testing.assert_allclose(intercept + slope * np.log1p(raw), log, atol=1e-10)
+
+    def test_the_horizon_is_that_of_the_loaders(self):
+        assert load_breast_prognosis(2).y_test.equals(load_gbsg(2).target)
+
+    def test_an_unknown_coding_is_refused(self):
+        with pytest.raises(ValueError, match="features must be 'raw' or 'log', got 'sqrt'"):
+            load_breast_prognosis(features="sqrt")

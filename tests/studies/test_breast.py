@@ -3,9 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tailoredbayes.datasets import load_gbsg, load_rotterdam
+from tailoredbayes.datasets import load_breast_prognosis
 from tailoredbayes.estimators import TailoredLogisticRegression
-from tailoredbayes.studies.breast import STUDY, BreastSettings, cell, cohort
+from tailoredbayes.studies.breast import STUDY, BreastSettings, cell
 from tailoredbayes.studies.cohorts import (
     difference_rows,
     intervals_from,
@@ -30,29 +30,9 @@ def results(tmp_path_factory):
     return run_study(STUDY, TINY, folder=tmp_path_factory.mktemp("breast"), n_jobs=1, verbose=0)
 
 
-def test_the_cohorts_are_those_of_the_loaders():
-    women, train, test = cohort(), load_rotterdam(), load_gbsg()
-    assert (len(women.y), women.y.sum()) == (2944, 922)
-    assert (len(women.y_test), women.y_test.sum()) == (555, 224)
-    np.testing.assert_allclose(women.X[["age", "nodes", "pgr", "er"]].mean(), 0, atol=1e-12)
-    np.testing.assert_allclose(women.X[["age", "nodes", "pgr", "er"]].std(ddof=0), 1)
-    # Scaled by the training women's mean and standard deviation.
-    age = (test.data["age"] - train.data["age"].mean()) / train.data["age"].std(ddof=0)
-    np.testing.assert_allclose(women.X_test["age"], age)
-    assert set(women.X_test["size"]) == set(women.X["size"]) == {0, 1, 2}
-    assert (women.X_test["size"] == 0).sum() == (test.data["size"] <= 20).sum()
-    np.testing.assert_array_equal(women.X_test["grade3"], test.data["grade"] == 3)
-
-
-def test_log_covariates_are_logarithms():
-    raw, log = load_gbsg().data["nodes"], cohort("log").X_test["nodes"]
-    slope, intercept = np.polyfit(np.log1p(raw), log, 1)
-    np.testing.assert_allclose(intercept + slope * np.log1p(raw), log, atol=1e-10)
-
-
 def test_one_cell_equals_the_plain_computation(results):
     """One threshold, fitted alone, net benefit counted by hand."""
-    women, t = cohort(), 0.4
+    women, t = load_breast_prognosis(), 0.4
     model = TailoredLogisticRegression(
         t, design="split", selection="max", sampler="laplace", draws=500,
         random_state=stream(TINY.seed, {"split": 1}),

@@ -3,11 +3,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tailoredbayes.datasets import load_breast_prognosis
 from tailoredbayes.estimators import TailoredLogisticRegression
 from tailoredbayes.evaluation.miscalibration import MISCALIBRATIONS, miscalibrate
 from tailoredbayes.fitting import Settings, Training, stage_1
 from tailoredbayes.posterior import TailoredPosterior
-from tailoredbayes.studies.breast import cohort
 from tailoredbayes.studies.calibration import STUDY, CalibrationSettings
 from tailoredbayes.studies.cohorts import fit_quietly
 from tailoredbayes.studies.contract import stream
@@ -32,7 +32,7 @@ def test_every_miscalibration_is_compared_with_the_calibrated_fit(results):
 
 def test_one_cell_equals_the_plain_computation(results):
     """Split 0, severely overestimated, t = 0.4: stage 1 and stage 2 by the estimator."""
-    women, t, at = cohort(), 0.4, {"split": 0}
+    women, t, at = load_breast_prognosis(), 0.4, {"split": 0}
     rows = results["reference"]
     assert len(rows) == round(0.8 * len(women.y))
     risk, event = rows["risk"].to_numpy(), rows["event"].to_numpy()

@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tailoredbayes.datasets import load_breast_prognosis
 from tailoredbayes.estimators import TailoredLogisticRegression
-from tailoredbayes.studies.breast import cohort
 from tailoredbayes.studies.cohorts import tailored_name
 from tailoredbayes.studies.contract import stream
 from tailoredbayes.studies.runner import run_study
@@ -31,7 +31,7 @@ def test_every_function_meets_every_threshold_and_split(results):
 
 
 def test_one_cell_equals_the_plain_computation(results):
-    women, t = cohort(), 0.2
+    women, t = load_breast_prognosis(), 0.2
     model = TailoredLogisticRegression(
         t, design="split", selection="max", distance="absolute", epsilon=0.1, draws=200,
         random_state=stream(TINY.seed, {"split": 1}),

@@ -1,6 +1,6 @@
 """Breast cancer prognosis: section 4.1 of [Karapanagiotis2021], on cohorts that are public.
 
-Rotterdam trains and the German trial tests; :func:`cohort` says how the two are brought together.
+Rotterdam trains and the German trial tests: :func:`~tailoredbayes.datasets.load_breast_prognosis`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailoredbayes.checks import check_number
-from tailoredbayes.datasets import load_gbsg, load_rotterdam
+from tailoredbayes.datasets import TrainTest, load_breast_prognosis
 from tailoredbayes.estimators import TailoredFamily, TailoredLogisticRegression
 from tailoredbayes.evaluation.differences import ResplitDifference
 from tailoredbayes.evaluation.patients import Patients, patients
@@ -49,14 +49,11 @@ from tailoredbayes.studies.contract import (
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FEATURES", "STUDY", "BreastSettings", "Cohort", "cohort", "common_covariates"]
+__all__ = ["FEATURES", "STUDY", "BreastSettings", "check_features"]
 
 Floats = NDArray[np.float64]
 
 FEATURES = ("raw", "log")
-_HEAVY = ("nodes", "pgr", "er")
-_SCALED = ("age", "nodes", "pgr", "er")
-_SIZES = {"<=20": 0.0, "20-50": 1.0, ">50": 2.0}
 _CHEMOTHERAPY = (0.14, 0.23)  # where it is discussed, section 4.1
 
 
@@ -120,72 +117,6 @@ def check_features(features: Sequence[str]) -> None:
         )
 
 
-# --- The two cohorts --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Cohort:
-    """Training and test women: covariates, scaled by the training women's, and outcomes."""
-
-    X: pd.DataFrame
-    y: NDArray[np.int64]
-    X_test: pd.DataFrame
-    y_test: NDArray[np.int64]
-
-
-def cohort(features: str = "raw", years: float = 3.0) -> Cohort:
-    """Return Rotterdam to train on and GBSG to test on, in the covariates that both have.
-
-    age, meno, size (0, 1, 2 for up to 20, up to 50 and more mm: Rotterdam's classes), grade3 (1
-    for grade 3: Rotterdam has no grade 1), nodes, pgr, er, hormon. Rotterdam's chemo is left out:
-    the trial does not tell it. ``features="log"`` takes log(1 + x) of nodes, pgr and er. age,
-    nodes, pgr and er are centred and divided by the training women's standard deviation.
-
-    >>> women = cohort()
-    >>> women.X.shape, int(women.y.sum()), women.X_test.shape, int(women.y_test.sum())
-    ((2944, 8), 922, (555, 8), 224)
-    """
-    train, test = load_rotterdam(years), load_gbsg(years)
-    X, X_test = common_covariates(train.data, features), common_covariates(test.data, features)
-    scaled = list(_SCALED)
-    mean, sd = X[scaled].mean(), X[scaled].std(ddof=0)
-    X[scaled], X_test[scaled] = (X[scaled] - mean) / sd, (X_test[scaled] - mean) / sd
-    return Cohort(X, train.target.to_numpy(), X_test, test.target.to_numpy())
-
-
-def common_covariates(women: pd.DataFrame, features: str = "raw") -> pd.DataFrame:
-    """Return the covariates that both cohorts have, in one coding; see :func:`cohort`.
-
-    >>> import pandas as pd
-    >>> trial = pd.DataFrame({"age": [50], "meno": [1], "size": [21], "grade": [1], "nodes": [3],
-    ...                       "pgr": [0], "er": [7], "hormon": [0]})
-    >>> common_covariates(trial).iloc[0].tolist()
-    [50.0, 1.0, 1.0, 0.0, 3.0, 0.0, 7.0, 0.0]
-    """
-    import pandas as pd
-
-    size = women["size"]
-    if not pd.api.types.is_numeric_dtype(size):
-        classes = size.map(_SIZES)
-    else:
-        classes = pd.Series(np.searchsorted([20.0, 50.0], size, side="left"), index=women.index)
-    X = pd.DataFrame(
-        {
-            "age": women["age"],
-            "meno": women["meno"],
-            "size": classes,
-            "grade3": women["grade"] == 3,
-            "nodes": women["nodes"],
-            "pgr": women["pgr"],
-            "er": women["er"],
-            "hormon": women["hormon"],
-        }
-    ).astype(np.float64)
-    if features == "log":
-        X[list(_HEAVY)] = np.log1p(X[list(_HEAVY)])
-    return X
-
-
 # --- A cell: one split ------------------------------------------------------------------------
 
 
@@ -204,7 +135,7 @@ def cell(settings: BreastSettings, at: Coordinates) -> Tables:
     by_coding: dict[str, Floats] = {}
     extra: dict[str, Any] = {}
     for features in settings.features:
-        women = cohort(features, settings.years)
+        women = load_breast_prognosis(settings.years, features=features)
         families = {
             tailored_name(design, selection): fit_quietly(
                 _family(settings, at, design, selection), women.X, women.y
@@ -269,7 +200,7 @@ def _shown_once(
     standard: TailoredLogisticRegression,
     shown: dict[str, TailoredLogisticRegression],
     family: TailoredFamily,
-    women: Cohort,
+    women: TrainTest,
 ) -> dict[str, Any]:
     """Return what is shown of one split: draws, reference risks, searches, how rows were split."""
     import pandas as pd
@@ -312,7 +243,7 @@ def _draws(results: Results, model: str) -> tuple[Floats, list[str]]:
 def _two_patients(results: Results) -> Patients:
     """Return the trial's women, with the draws of two of like risk and unlike spread."""
     settings = results.settings
-    women = cohort(settings.features[0], settings.years)
+    women = load_breast_prognosis(settings.years, features=settings.features[0])
     draws = risk_draws(women.X_test.to_numpy(), _draws(results, "SB")[0])
     mean, sd = draws.mean(axis=1), draws.std(axis=1, ddof=1)
     like = np.abs(mean - settings.patient_risk) <= 0.01
@@ -646,7 +577,7 @@ def _before_fitting(results: Results, settings: BreastSettings) -> Iterator[Exhi
 def about(results: Results) -> str:
     """Say what was done, and what better features are worth."""
     settings = results.settings
-    women = cohort(settings.features[0], settings.years)
+    women = load_breast_prognosis(settings.years, features=settings.features[0])
     parts = [
         f"**The paper's cohort is private; this is a stand-in.** The paper predicts death within "
         "ten years in 4718 women and tests on 3810. Here the Rotterdam tumour bank trains "

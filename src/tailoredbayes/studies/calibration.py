@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailoredbayes.checks import check_number
+from tailoredbayes.datasets import TrainTest, load_breast_prognosis
 from tailoredbayes.estimators import TailoredFamily
 from tailoredbayes.evaluation.calibration import calibration
 from tailoredbayes.evaluation.grids import difference_grid
@@ -25,7 +26,7 @@ from tailoredbayes.evaluation.miscalibration import (
 from tailoredbayes.fitting import Settings, Training, stage_1
 from tailoredbayes.posterior import TailoredPosterior
 from tailoredbayes.reference import check_design
-from tailoredbayes.studies.breast import Cohort, check_features, cohort
+from tailoredbayes.studies.breast import check_features
 from tailoredbayes.studies.cohorts import (
     check_common,
     difference_rows,
@@ -89,7 +90,7 @@ def cells(settings: CalibrationSettings) -> Iterator[Coordinates]:
 
 def cell(settings: CalibrationSettings, at: Coordinates) -> Tables:
     """Fit with the reference risks as they are, and with each bending of them."""
-    women = cohort(settings.features, settings.years)
+    women = load_breast_prognosis(settings.years, features=settings.features)
     risk, used = _reference(settings, women, at)
     x, y = women.X.to_numpy()[used], women.y[used]
     x_test = women.X_test.to_numpy()
@@ -126,7 +127,7 @@ def _chosen(family: TailoredFamily, kind: str, degree: str) -> list[dict[str, An
 
 
 def _reference(
-    settings: CalibrationSettings, women: Cohort, at: Coordinates
+    settings: CalibrationSettings, women: TrainTest, at: Coordinates
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the reference risks of stage 1 and the women who go on to stage 2."""
     x, y = women.X.to_numpy(), women.y == 1
@@ -267,7 +268,7 @@ def _discounts(results: Results) -> pd.DataFrame:
 def about(results: Results) -> str:
     """Say what was done, and where that differs from the paper."""
     settings = results.settings
-    women = cohort(settings.features, settings.years)
+    women = load_breast_prognosis(settings.years, features=settings.features)
     return "\n\n".join(
         [
             "On the stand-in for the paper's private cohort: Rotterdam trains "

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tailoredbayes.checks import check_number
+from tailoredbayes.datasets import load_breast_prognosis
 from tailoredbayes.estimators import TailoredFamily
 from tailoredbayes.evaluation.grids import difference_grid
 from tailoredbayes.selection import DEFAULT_RULE
-from tailoredbayes.studies.breast import check_features, cohort
+from tailoredbayes.studies.breast import check_features
 from tailoredbayes.studies.cohorts import (
     check_common,
     difference_rows,
@@ -88,7 +89,7 @@ def cells(settings: WeightingSettings) -> Iterator[Coordinates]:
 
 def cell(settings: WeightingSettings, at: Coordinates) -> Tables:
     """Fit every procedure with one distance."""
-    women = cohort(settings.features, settings.years)
+    women = load_breast_prognosis(settings.years, features=settings.features)
     # The same stream for every distance: the same splits, folds and draws.
     families = {
         tailored_name(design, selection): fit_quietly(
@@ -180,7 +181,7 @@ def exhibits(results: Results) -> Iterator[Exhibit]:
 def about(results: Results) -> str:
     """Say what was done, and where that differs from the paper."""
     settings = results.settings
-    women = cohort(settings.features, settings.years)
+    women = load_breast_prognosis(settings.years, features=settings.features)
     return "\n\n".join(
         [
             "On the stand-in for the paper's private cohort: Rotterdam trains "
