@@ -23,10 +23,12 @@ from .evaluation.curves import decision_curve as decision_curve
 from .evaluation.differences import net_benefit_difference as net_benefit_difference
 from .evaluation.differences import resplit_difference as resplit_difference
 from .evaluation.discrimination import discrimination as discrimination
+from .evaluation.experiments import experiment as experiment
 from .evaluation.grids import difference_grid as difference_grid
 from .evaluation.grids import net_benefit_grid as net_benefit_grid
 from .evaluation.miscalibration import miscalibrate as miscalibrate
 from .evaluation.miscalibration import miscalibration_shapes as miscalibration_shapes
+from .evaluation.mislabelling import mislabel as mislabel
 from .evaluation.optimism import optimism as optimism
 from .evaluation.patients import deferral as deferral
 from .evaluation.patients import patients as patients

@@ -172,8 +172,8 @@ def decision_curve(
     models
         A model or a mapping from names to models: risks per row, risks (n, thresholds) where they
         depend on the threshold, a fitted classifier (whose event is its ``pos_label``, or else the
-        larger of two numbers), or a fitted :class:`TailoredFamily`. The names "all" and "none" are
-        taken.
+        larger of two numbers), or a fitted :class:`TailoredFamily`; a family alone is "TB", with
+        its standard Bayes, "SB", beside it. The names "all" and "none" are taken.
     thresholds
         t strictly between 0 and 1, one or several. None takes the thresholds of the family among
         the models, or else those of

@@ -6,9 +6,9 @@ threshold. What its figures show is the mean over the repetitions and how well t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,9 +45,9 @@ class Grid:
 
 
 def difference_grid(
-    cells: pd.DataFrame,
-    model: str = "tailored",
-    against: str = "standard",
+    cells: Any,
+    model: str | Sequence[str] | None = None,
+    against: str | None = None,
     *,
     panel: str,
     line: str | None = None,
@@ -60,12 +60,15 @@ def difference_grid(
     Parameters
     ----------
     cells
-        A row a repetition and threshold, with the columns threshold, those of the two net
-        benefits, and those of the settings.
+        An :class:`~tailoredbayes.evaluation.experiments.Experiment`, or a DataFrame: a row a
+        repetition and threshold, with the columns threshold, those of the two net benefits, and
+        those of the settings.
     model, against
-        Columns of the net benefit of a model and of the one it is compared with.
+        Columns of the net benefit of a model and of the one it is compared with. By default
+        "tailored" and "standard", of an experiment its first model and "SB".
     panel
-        The column that tells the panels apart, such as q, prevalence or distance.
+        The column that tells the panels apart, such as q, prevalence or distance; or "model": a
+        panel for each of several models, of an experiment all but ``against`` by default.
     line
         The column that tells the lines of a panel apart, such as n; None where there is one.
 
@@ -82,18 +85,43 @@ def difference_grid(
     >>> found[["mean", "standard_error"]].round(3).to_numpy().tolist()
     [[0.02, 0.01]]
     """
-    settings = [panel] if line is None else [panel, line]
-    _check(cells, [model, against, *settings])
-    parts = cells.assign(
-        panel=cells[panel],
-        line="difference" if line is None else cells[line],
-        value=cells[model] - cells[against],
+    import pandas as pd
+
+    of_experiment = getattr(cells, "models", None)
+    cells = _table(cells)
+    if against is None:
+        against = "standard" if of_experiment is None else "SB"
+    several = panel == "model" and panel not in cells
+    if model is None and of_experiment is not None:
+        others = [name for name in of_experiment if name != against]
+        model = others if several else others[:1]
+    models = ["tailored"] if model is None else [model] if isinstance(model, str) else list(model)
+    if not models or (len(models) > 1 and not several):
+        raise ValueError(
+            f"model must be one column where panels tell {panel} apart, got {len(models)}; with "
+            "panel='model' each has a panel"
+        )
+    settings = [
+        name for name in (panel, line) if name is not None and not (several and name == panel)
+    ]
+    _check(cells, [*models, against, *settings])
+    parts = pd.concat(
+        [
+            cells.assign(
+                panel=name if several else cells[panel],
+                line="difference" if line is None else cells[line],
+                value=cells[name] - cells[against],
+            )
+            for name in models
+        ],
+        ignore_index=True,
     )
     quantity = "difference in net benefit"
-    return Grid(_averaged(parts), quantity, panel, line or "difference", (model, against))
+    compared = None if several else (models[0], against)
+    return Grid(_averaged(parts), quantity, panel, line or "difference", compared)
 
 
-def net_benefit_grid(cells: pd.DataFrame, models: Mapping[str, str], *, panel: str) -> Grid:
+def net_benefit_grid(cells: Any, models: Mapping[str, str] | None = None, *, panel: str) -> Grid:
     """Return the net benefit of several models, averaged over repetitions.
 
     Parameters
@@ -101,7 +129,8 @@ def net_benefit_grid(cells: pd.DataFrame, models: Mapping[str, str], *, panel: s
     cells
         As in `difference_grid`.
     models
-        {name: column of its net benefit}; the lines, in this order.
+        {name: column of its net benefit}; the lines, in this order. None takes all models of an
+        experiment.
     panel
         The column that tells the panels apart, such as contamination.
 
@@ -119,6 +148,9 @@ def net_benefit_grid(cells: pd.DataFrame, models: Mapping[str, str], *, panel: s
     """
     import pandas as pd
 
+    if models is None:
+        models = {name: name for name in getattr(cells, "models", ())}
+    cells = _table(cells)
     if not models:
         raise ValueError("models must map names to columns of net benefits, got none")
     _check(cells, [*models.values(), panel])
@@ -127,6 +159,11 @@ def net_benefit_grid(cells: pd.DataFrame, models: Mapping[str, str], *, panel: s
         for name, column in models.items()
     ]
     return Grid(_averaged(pd.concat(parts, ignore_index=True)), "net benefit", panel, "model")
+
+
+def _table(cells: Any) -> pd.DataFrame:
+    """Return the table of an experiment; a table is itself."""
+    return cells.to_frame() if hasattr(cells, "models") else cells
 
 
 def _averaged(parts: pd.DataFrame) -> pd.DataFrame:

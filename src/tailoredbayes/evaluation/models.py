@@ -35,7 +35,8 @@ def model_risks(
     models
         One model or a mapping from names to models. A model is an array of risks (n,), an array
         (n, thresholds), a fitted classifier, or a fitted family of tailored models (anything with
-        ``risks(X)`` and ``thresholds_``). A classifier's event is its ``pos_label``, or else the
+        ``risks(X)`` and ``thresholds_``); a family alone is "TB", with its standard Bayes "SB"
+        beside it. A classifier's event is its ``pos_label``, or else the
         larger of two numbers; of labels that are text none can be told.
     event
         Checked outcomes of the rows: only their number matters here.
@@ -68,6 +69,8 @@ def model_risks(
 def named_models(models: Any, name: str) -> dict[Any, Any]:
     """Return a mapping from names to models; one model alone is called "model".
 
+    A fitted family alone is two: its tailored models, "TB", and standard Bayes, "SB".
+
     >>> named_models([0.2, 0.7], "models")
     {'model': [0.2, 0.7]}
     """
@@ -77,6 +80,8 @@ def named_models(models: Any, name: str) -> dict[Any, Any]:
             f"{type(models).__name__}, whose columns may be models or thresholds; for models pass "
             "dict(table.items()), for thresholds table.to_numpy()"
         )
+    if _is_family(models) and hasattr(models, "standard_"):
+        return {"TB": models, "SB": models.standard_}
     named = dict(models) if isinstance(models, Mapping) else {"model": models}
     if len(set(map(str, named))) < len(named):
         raise ValueError(

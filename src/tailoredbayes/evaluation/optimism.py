@@ -8,7 +8,6 @@ that shows.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,7 @@ from tailoredbayes.checks import check_risk, check_same_length, check_thresholds
 from tailoredbayes.decision import harm_to_benefit
 from tailoredbayes.evaluation.calibration import cox_line, intercept_in_the_large
 from tailoredbayes.evaluation.models import own_event
-from tailoredbayes.findings import TailoringWarning
+from tailoredbayes.evaluation.refits import fit_anew
 from tailoredbayes.reference import check_predicts, stratified_folds
 
 if TYPE_CHECKING:
@@ -272,39 +271,26 @@ class _Task:
         self, rows: Rows, counts: Floats | None, at: Rows, rng: np.random.Generator
     ) -> list[Floats]:
         """Fit on some rows; return each model's risks at others: (b,), or (b, thresholds)."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", TailoringWarning)
-            fitted = self._fit(self.estimator, rows, counts, rng)
-            X = take_rows(self.X, at)
-            if self.by_threshold:
-                own = np.asarray(fitted.thresholds_, dtype=np.float64)
-                places = np.abs(own[:, None] - self.thresholds).argmin(axis=0)
-                risks = [np.asarray(fitted.risks(X))[:, places]]
-            else:
-                risks = [self._risk(fitted, X)]
-            if self.standard == "own":
-                risks.append(self._risk(fitted.standard_, X))
-            elif self.standard is not None:
-                risks.append(self._risk(self._fit(self.standard, rows, counts, rng), X))
+        fitted = self._fit(self.estimator, rows, counts, rng)
+        X = take_rows(self.X, at)
+        if self.by_threshold:
+            own = np.asarray(fitted.thresholds_, dtype=np.float64)
+            places = np.abs(own[:, None] - self.thresholds).argmin(axis=0)
+            risks = [np.asarray(fitted.risks(X))[:, places]]
+        else:
+            risks = [self._risk(fitted, X)]
+        if self.standard == "own":
+            risks.append(self._risk(fitted.standard_, X))
+        elif self.standard is not None:
+            risks.append(self._risk(self._fit(self.standard, rows, counts, rng), X))
         return risks
 
     def _fit(self, model: Any, rows: Rows, counts: Floats | None, rng: np.random.Generator) -> Any:
-        fresh = clone(model)
-        seeds = [
-            name
-            for name, value in fresh.get_params().items()
-            if name.rpartition("__")[2] == "random_state" and value is None
-        ]
-        fresh.set_params(**{name: int(rng.integers(2**31)) for name in seeds})
-        more: dict[str, Floats] = {}
-        if counts is not None:
-            if has_fit_parameter(fresh, "sample_weight"):
-                more["sample_weight"] = counts
-            else:
-                rows = np.repeat(rows, counts.astype(np.intp))
-        if self.reference_risk is not None and has_fit_parameter(fresh, "reference_risk"):
-            more["reference_risk"] = self.reference_risk[rows]
-        return fresh.fit(take_rows(self.X, rows), self.y[rows], **more)
+        if counts is not None and not has_fit_parameter(model, "sample_weight"):
+            rows, counts = np.repeat(rows, counts.astype(np.intp)), None
+        pi_u = None if self.reference_risk is None else self.reference_risk[rows]
+        X, y = take_rows(self.X, rows), self.y[rows]
+        return fit_anew(model, X, y, rng, sample_weight=counts, reference_risk=pi_u)
 
     def _risk(self, fitted: Any, X: Any) -> Floats:
         if hasattr(fitted, "risk"):

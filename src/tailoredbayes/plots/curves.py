@@ -14,6 +14,7 @@ from tailoredbayes.checks import FloatArray
 from tailoredbayes.evaluation.bayesian import BayesianDecisionCurve, BayesianDifference
 from tailoredbayes.evaluation.curves import DecisionCurve
 from tailoredbayes.evaluation.differences import NetBenefitDifference, ResplitDifference
+from tailoredbayes.evaluation.experiments import Experiment
 from tailoredbayes.plots.style import (
     INK,
     Style,
@@ -164,7 +165,7 @@ class _Series:
 
 
 def net_benefit_difference(
-    record: Difference | Sequence[Difference],
+    record: Difference | Sequence[Difference] | Experiment,
     ax: Axes | None = None,
     *,
     shade: Shade | None = None,
@@ -180,7 +181,8 @@ def net_benefit_difference(
     record
         From :func:`~tailoredbayes.net_benefit_difference`,
         :func:`~tailoredbayes.resplit_difference` or the ``difference`` of a Bayesian decision
-        curve; or several of them.
+        curve; or several of them. Of an :func:`~tailoredbayes.experiment`, the first model less
+        each of the others.
     ax
         Where to draw; None makes a figure.
     shade
@@ -191,7 +193,8 @@ def net_benefit_difference(
     Axes
         A line a difference; differences in shares, their ticks per 1000.
     """
-    records = [record] if isinstance(record, Difference) else list(record)
+    several = record.differences if isinstance(record, Experiment) else record
+    records = [several] if isinstance(several, Difference) else list(several)
     found = [series for one in records for series in _series(one)]
     looks = _difference_looks(found)
     with canvas(ax, 4.6, 3.0) as ax:
@@ -294,14 +297,18 @@ def probability_useful(
 
 
 def probability_better(
-    record: BayesianDifference, ax: Axes | None = None, *, shade: Shade | None = None
+    record: BayesianDifference | BayesianDecisionCurve,
+    ax: Axes | None = None,
+    *,
+    shade: Shade | None = None,
 ) -> Axes:
     """Draw, by threshold, how sure it is that one model has more net benefit than another.
 
     Parameters
     ----------
     record
-        The ``difference`` of a Bayesian decision curve.
+        The ``difference`` of a Bayesian decision curve; or the curve, whose first model is
+        compared with its second, or with treating all where it has one only.
     ax
         Where to draw; None makes a figure.
     shade
@@ -312,6 +319,8 @@ def probability_better(
     Axes
         One line.
     """
+    if isinstance(record, BayesianDecisionCurve):
+        record = record.difference(*record.models[:2])
     order = np.argsort(record.thresholds)
     names = [_LABELS.get(name, name) for name in (record.model, record.against)]
     values = {record.model: record.p_better[order]}
