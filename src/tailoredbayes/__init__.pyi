@@ -17,6 +17,7 @@ from .estimators import TailoredLogisticRegression as TailoredLogisticRegression
 from .estimators import load as load
 from .evaluation.bayesian import bayesian_decision_curve as bayesian_decision_curve
 from .evaluation.boundaries import decision_boundaries as decision_boundaries
+from .evaluation.boundaries import observed_boundaries as observed_boundaries
 from .evaluation.boundaries import optimal_boundaries as optimal_boundaries
 from .evaluation.calibration import calibration as calibration
 from .evaluation.curves import decision_curve as decision_curve

@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from drawn import bars, lines, shades
 from numpy.testing import assert_allclose, assert_array_equal
@@ -32,6 +33,19 @@ def test_fitted_boundaries_go_over_optimal_ones(records):
     drawn = [line.get_ydata() for line in ax.get_lines()[:2]]
     for found, curve in zip(drawn, records.optimal.curves, strict=True):
         assert_array_equal(found, curve.x2[0])
+
+
+def test_rows_set_the_plane_and_what_is_observed_looks_like_the_optimum(records):
+    record = tb.decision_boundaries(records.family, 0.3, records.X, records.y)
+    ax = plots.boundaries(record)
+    assert list(lines(ax)) == ["observed", "TB", "SB"]
+    assert (ax.get_ylim(), ax.get_xlim()) == (record.x2_range, tuple(record.curves[1].x1[[0, -1]]))
+    assert {text.get_text() for text in ax.texts} == {"0.3"}
+
+
+def test_points_name_the_axes_by_their_columns(records):
+    ax = plots.points(pd.DataFrame(records.X, columns=["age", "nodes"]), records.y)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("age", "nodes")
 
 
 def test_points_are_drawn_by_outcome_and_marked_ones_apart(records):

@@ -1,30 +1,57 @@
-"""Decision boundaries in the plane of two covariates: optimal ones, and fitted ones with bands.
+"""Decision boundaries in the plane of two covariates: optimal, observed, and fitted with bands.
 
 A logistic model of two covariates treats where expit(a + b1 x1 + b2 x2) >= t. For one draw of its
 coefficients the boundary is the line
 
     x2 = (logit t - a - b1 x1) / b2,
 
-and the draws together say, at each x1, where the boundary may lie.
+and the draws together say, at each x1, where the boundary may lie. Any other model's boundary is
+where its risk, known on a grid, crosses t. Where the best boundary would be is known of a
+simulation; of patients the smoothed share of events is the nearest there is to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailoredbayes.checks import check_array, check_number, check_thresholds
+from tailoredbayes.checks import (
+    BoolArray,
+    check_array,
+    check_both_classes,
+    check_number,
+    check_outcome,
+    check_same_length,
+    check_thresholds,
+    check_within,
+)
+from tailoredbayes.evaluation.models import model_risks, named_models
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Boundaries", "Boundary", "decision_boundaries", "optimal_boundaries"]
+__all__ = [
+    "Boundaries",
+    "Boundary",
+    "decision_boundaries",
+    "observed_boundaries",
+    "optimal_boundaries",
+]
 
 Floats = NDArray[np.float64]
+
+# The plane of some rows holds this share of the values of each covariate, the middle ones.
+_IN_VIEW = 0.98
+# Points a side of the grid on which a model's risk, and that on which the rows are smoothed.
+_GRID, _COARSE = 201, 61
+# Rows are smoothed as groups of neighbours: at most so many to a side.
+_GROUPS = 80
+# Crossings of neighbouring columns this near, in shares of the plane, are of one branch.
+_LINKED = 0.1
+_BLOCK = 1 << 21  # numbers held at once while smoothing
 
 
 @dataclass(frozen=True)
@@ -65,11 +92,14 @@ class Boundaries:
     prob
         Outside its bands this share of the draws and half of the rest, or more, decide alike;
         None without bands.
+    x2_range
+        Bottom and top of the plane.
     """
 
     curves: tuple[Boundary, ...]
     names: tuple[str, str]
     prob: float | None = None
+    x2_range: tuple[float, float] | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """Return the boundaries in long form: a row a model, threshold, branch and x1."""
@@ -132,14 +162,73 @@ def optimal_boundaries(
     return Boundaries(curves, names)
 
 
+def observed_boundaries(
+    X: Any,
+    y: ArrayLike,
+    thresholds: ArrayLike,
+    *,
+    span: float = 0.3,
+    names: tuple[str, str] | None = None,
+) -> Boundaries:
+    """Return where the smoothed share of events equals each threshold.
+
+    Nobody knows the optimal boundary of patients. This is what their rows say of it, without a
+    model: at each point of the plane a local linear regression of the outcome, each covariate in
+    units of its standard deviation, over the nearest rows that make up the share ``span``, with
+    Cleveland's tricube weights (1 - (distance / largest)^3)^3 [ClevelandDevlin1988]. Boundaries
+    near the edge of the rows, or with few of them, are as uncertain as they look.
+
+    Parameters
+    ----------
+    X
+        Rows of the two covariates (n, 2); the plane holds the middle 98% of each.
+    y
+        Outcomes (n,), 0 or 1.
+    thresholds
+        One or several, strictly between 0 and 1.
+    span
+        Share of the rows that each point is smoothed over.
+    names
+        Of the two covariates; by default the columns' names.
+
+    Returns
+    -------
+    Boundaries
+        One called "observed" a threshold.
+
+    Examples
+    --------
+    The outcome depends on x2 alone, and is as likely as not at 0:
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, size=(2000, 2))
+    >>> y = rng.uniform(size=2000) < 0.5 + X[:, 1] / 2
+    >>> (curve,) = observed_boundaries(X, y, 0.5).curves
+    >>> bool(np.abs(curve.x2).max() < 0.2)
+    True
+    """
+    plane = _plane(X, None, names)
+    event = check_outcome(y, "y")
+    check_same_length(X=plane.rows, y=event)
+    check_both_classes(event, "y")
+    advice = "0.3 smooths over the nearest 30% of the rows"
+    span = check_number(span, "span", above=0, at_most=1, advice=advice)
+    return Boundaries(
+        tuple(_observed(plane, event, _several(thresholds), span)),
+        plane.names,
+        x2_range=plane.x2_range,
+    )
+
+
 def decision_boundaries(
     models: Any,
     thresholds: ArrayLike,
-    x1: ArrayLike,
+    x1: Any,
+    y: ArrayLike | None = None,
     *,
     x2_range: tuple[float, float] | None = None,
     prob: float = 0.9,
-    names: tuple[str, str] = ("x1", "x2"),
+    names: tuple[str, str] | None = None,
 ) -> Boundaries:
     """Return where fitted models of two covariates change their decision, with bands.
 
@@ -152,21 +241,28 @@ def decision_boundaries(
     sign of b2 these are the quantiles of their lines; a steep boundary, on the sign of whose b2
     they do not agree, still has a narrow band.
 
+    A model without draws has a boundary where its risk, on a grid of 201 x 201 points, crosses t,
+    and no band.
+
     Parameters
     ----------
     models
         One model or a mapping from names to models. A model is a fitted estimator with draws, a
-        ``Draws`` record, or a ``TailoredFamily``, whose model of each threshold is taken.
+        ``Draws`` record, a ``TailoredFamily``, whose model of each threshold is taken, or any
+        fitted classifier. A family alone is "TB", with its standard Bayes "SB" beside it.
     thresholds
         One or several, strictly between 0 and 1.
     x1
-        Where to follow the boundaries, (n,).
+        Where to follow the boundaries, (n,); or rows of the two covariates (n, 2), whose middle
+        98% of each are the plane.
+    y
+        Outcomes of these rows: their :func:`observed_boundaries` are added.
     x2_range
-        Bottom and top of the plane, where bands end; by default those of ``x1``.
+        Bottom and top of the plane, where bands end; by default those of the rows, or of ``x1``.
     prob
         Of the bands, as above.
     names
-        Of the two covariates.
+        Of the two covariates; by default the columns' names.
 
     Returns
     -------
@@ -179,20 +275,176 @@ def decision_boundaries(
     >>> decision_boundaries({"SB": draws}, 0.5, [0.0, 0.25]).curves[0].x2
     array([[0.5 , 0.75]])
     """
-    named = models if isinstance(models, Mapping) else {"model": models}
+    named = named_models(models, "models")
     if not named:
         raise ValueError("models must name at least one model, got none")
-    x1 = _checked_x1(x1)
+    plane = _plane(x1, x2_range, names)
     prob = check_number(prob, "prob", above=0, below=1, advice="0.9 asks for 90% bands")
-    advice = "pass (bottom, top) of the plane"
-    plane = x1 if x2_range is None else check_array(x2_range, "x2_range", advice=advice)
-    ends = float(plane.min()), float(plane.max())
-    curves = tuple(
-        _fitted(str(name), _draws_at(model, t, str(name)), t, x1, prob, ends)
-        for t in _several(thresholds)
+    ts = _several(thresholds)
+    curves = [
+        _fitted(str(name), draws, t, plane.x1, prob, plane.x2_range)
+        if (draws := _draws_at(model, t, str(name))) is not None
+        else _traced(str(name), model, t, plane)
+        for t in ts
         for name, model in named.items()
-    )
-    return Boundaries(curves, names, prob)
+    ]
+    if y is not None:
+        if plane.rows is None:
+            raise ValueError("y needs the rows it belongs to as x1, got a line to follow")
+        event = check_outcome(y, "y")
+        check_same_length(x1=plane.rows, y=event)
+        check_both_classes(event, "y")
+        curves = [*_observed(plane, event, ts, 0.3), *curves]
+    return Boundaries(tuple(curves), plane.names, prob, plane.x2_range)
+
+
+# --- The plane --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Plane:
+    """Where boundaries are looked for."""
+
+    x1: Floats
+    x2_range: tuple[float, float]
+    names: tuple[str, str]
+    rows: Floats | None
+    columns: tuple[str, str] | None
+    """Of a table, to hand its likes to models that were fitted to one."""
+
+
+def _plane(
+    given: Any, x2_range: tuple[float, float] | None, names: tuple[str, str] | None
+) -> _Plane:
+    advice = "pass where to follow the boundary, as np.linspace does, or rows (n, 2)"
+    values = check_array(given, "x1", ndim=(1, 2), advice=advice)
+    largest = float(np.finfo(np.float64).max)
+    check_within(values, "x1", -largest, largest, expected="be finite", advice="drop the row")
+    if x2_range is not None:
+        ends = check_array(x2_range, "x2_range", advice="pass (bottom, top) of the plane")
+        x2_range = float(ends.min()), float(ends.max())
+    columns = None
+    if values.ndim == 1:
+        x1 = values
+        if x2_range is None:
+            x2_range = float(values.min()), float(values.max())
+    else:
+        if values.shape[1] != 2:
+            raise ValueError(
+                f"x1 must have two columns, for a boundary in their plane, got shape {values.shape}"
+            )
+        if hasattr(given, "columns"):
+            columns = str(given.columns[0]), str(given.columns[1])
+        low, high = np.quantile(values, [(1 - _IN_VIEW) / 2, (1 + _IN_VIEW) / 2], axis=0)
+        for j in range(2):
+            if not low[j] < high[j]:
+                raise ValueError(
+                    f"the middle 98% of column {j} must differ to span a plane, got {low[j]:g} only"
+                )
+        x1 = np.linspace(low[0], high[0], _GRID)
+        if x2_range is None:
+            x2_range = float(low[1]), float(high[1])
+    rows = values if values.ndim == 2 else None
+    return _Plane(x1, x2_range, names or columns or ("x1", "x2"), rows, columns)
+
+
+# --- Boundaries where a risk crosses t --------------------------------------------------------
+
+
+def _traced(name: str, model: Any, threshold: float, plane: _Plane) -> Boundary:
+    """Return where a model's risk crosses the threshold."""
+    x2 = np.linspace(*plane.x2_range, _GRID)
+    points: Any = np.column_stack([np.repeat(plane.x1, _GRID), np.tile(x2, len(plane.x1))])
+    if plane.columns is not None:
+        import pandas as pd
+
+        points = pd.DataFrame(points, columns=list(plane.columns))
+    nobody = np.zeros(len(points), dtype=bool)
+    risk = model_risks({name: model}, nobody, X=points, name="models")[name]
+    surface = risk.reshape(len(plane.x1), _GRID)
+    return Boundary(name, threshold, plane.x1, _branches(surface, x2, threshold))
+
+
+def _branches(surface: Floats, x2: Floats, threshold: float) -> Floats:
+    """Return where each column of a surface (n, points) crosses the threshold: (branches, n).
+
+    Crossings of neighbouring columns that go the same way, up or down, and lie near each other
+    are of one branch.
+    """
+    over = surface >= threshold
+    reach = _LINKED * (x2[-1] - x2[0])
+    branches: list[tuple[bool, Floats]] = []
+    for i, row in enumerate(surface):
+        j = np.flatnonzero(over[i, 1:] != over[i, :-1])
+        places = x2[j] + (threshold - row[j]) / (row[j + 1] - row[j]) * (x2[j + 1] - x2[j])
+        free = dict(enumerate(zip(places, over[i, j + 1], strict=True)))
+        near = sorted(
+            (abs(place - line[i - 1]), b, k)
+            for b, (rises, line) in enumerate(branches)
+            for k, (place, up) in free.items()
+            if up == rises and abs(place - line[i - 1]) <= reach  # no if it is nan there
+        )
+        held: set[int] = set()
+        for _, b, k in near:
+            if b not in held and k in free:
+                branches[b][1][i] = free.pop(k)[0]
+                held.add(b)
+        for place, up in free.values():
+            line = np.full(len(surface), np.nan)
+            line[i] = place
+            branches.append((bool(up), line))
+    if not branches:
+        return np.full((1, len(surface)), np.nan)
+    return np.stack([line for _, line in branches])
+
+
+def _observed(
+    plane: _Plane, event: BoolArray, thresholds: list[float], span: float
+) -> list[Boundary]:
+    """Return where the smoothed share of events crosses each threshold."""
+    assert plane.rows is not None
+    x1 = np.linspace(plane.x1[0], plane.x1[-1], _COARSE)
+    x2 = np.linspace(*plane.x2_range, _COARSE)
+    at = np.column_stack([np.repeat(x1, _COARSE), np.tile(x2, _COARSE)])
+    surface = _smoothed(plane.rows, event, at, span).reshape(_COARSE, _COARSE)
+    return [Boundary("observed", t, x1, _branches(surface, x2, t)) for t in thresholds]
+
+
+def _smoothed(rows: Floats, event: BoolArray, at: Floats, span: float) -> Floats:
+    """Return the local linear regression of the outcome on two covariates at some points."""
+    scale = rows.std(axis=0)
+    place, weight, share = _gathered(rows / scale, event)
+    at = at / scale
+    need = span * weight.sum()
+    found = np.empty(len(at))
+    step = max(1, _BLOCK // len(place))
+    for start in range(0, len(at), step):
+        apart = place[None] - at[start : start + step, None]  # (points, groups, 2)
+        distance = np.hypot(apart[..., 0], apart[..., 1])
+        order = np.argsort(distance, axis=1)
+        enough = (np.cumsum(weight[order], axis=1) < need * (1 - 1e-12)).sum(axis=1)
+        last = np.minimum(enough, len(place) - 1)[:, None]
+        reach = np.take_along_axis(distance, np.take_along_axis(order, last, 1), 1)
+        reach = np.where(reach > 0, reach, 1.0)
+        kernel = weight * (1 - np.minimum(distance / reach, 1.0) ** 3) ** 3
+        terms = np.concatenate([np.ones((*apart.shape[:2], 1)), apart / reach[..., None]], axis=2)
+        weighted = (terms * kernel[..., None]).transpose(0, 2, 1)
+        inverse = np.linalg.pinv(weighted @ terms, rcond=1e-10, hermitian=True)
+        found[start : start + step] = (inverse[:, :1] @ (weighted @ share)[..., None])[:, 0, 0]
+    return found
+
+
+def _gathered(rows: Floats, event: BoolArray) -> tuple[Floats, Floats, Floats]:
+    """Group neighbouring rows: where each group lies, its rows, and its share of events."""
+    edges = np.quantile(rows, np.linspace(0, 1, _GROUPS + 1)[1:-1], axis=0)
+    cells = [np.searchsorted(edges[:, j], rows[:, j], side="right") for j in range(2)]
+    _, group = np.unique(cells[0] * _GROUPS + cells[1], return_inverse=True)
+    weight = np.bincount(group).astype(np.float64)
+    sums = [np.bincount(group, column) / weight for column in (*rows.T, event)]
+    return np.column_stack(sums[:2]), weight, sums[2]
+
+
+# --- Boundaries in closed form ----------------------------------------------------------------
 
 
 def _optimal(simulation: Any, threshold: float, x1: Floats) -> Boundary:
@@ -261,6 +513,7 @@ def _uncertain(
 
 
 def _draws_at(model: Any, threshold: float, name: str) -> Any:
+    """Return the draws behind a model's decision at a threshold; None if it has none."""
     if hasattr(model, "models_"):
         own = np.array(list(model.models_))
         near = np.flatnonzero(np.abs(own - threshold) <= 1e-9)
@@ -271,12 +524,14 @@ def _draws_at(model: Any, threshold: float, name: str) -> Any:
             )
         model = model.models_[own[near[0]]]
     draws = getattr(model, "draws_", model)
-    if not (hasattr(draws, "flat") and hasattr(draws, "names")):
-        raise TypeError(
-            f"models[{name!r}] must be a fitted estimator with draws or a Draws record, got a "
-            f"{type(model).__name__}"
-        )
-    return draws
+    if hasattr(draws, "flat") and hasattr(draws, "names"):
+        return draws
+    if hasattr(model, "predict_proba"):
+        return None
+    raise TypeError(
+        f"models[{name!r}] must be a fitted estimator or a Draws record, got a "
+        f"{type(model).__name__}"
+    )
 
 
 def _several(thresholds: ArrayLike) -> list[float]:

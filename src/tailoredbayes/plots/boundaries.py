@@ -12,7 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from tailoredbayes.checks import check_array, check_outcome, check_same_length
 from tailoredbayes.evaluation.boundaries import Boundaries, Boundary
-from tailoredbayes.plots.style import EVENT, INK, NO_EVENT, Style, band, canvas, key, styles, tint
+from tailoredbayes.plots.style import (
+    EVENT,
+    INK,
+    NO_EVENT,
+    Style,
+    band,
+    canvas,
+    key,
+    role,
+    styles,
+    tint,
+)
 
 __all__ = ["boundaries", "points"]
 
@@ -21,7 +32,7 @@ Range = tuple[float, float]
 
 
 def boundaries(record: Boundaries, ax: Axes | None = None) -> Axes:
-    """Draw decision boundaries, optimal or fitted, with the bands of fitted ones.
+    """Draw decision boundaries, optimal, observed or fitted, with the bands of fitted ones.
 
     Figures 1, 3 and S2 of [Karapanagiotis2021]: draw the optimal boundaries first, then fitted
     ones on the same axes.
@@ -29,7 +40,8 @@ def boundaries(record: Boundaries, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     record
-        From :func:`~tailoredbayes.optimal_boundaries` or
+        From :func:`~tailoredbayes.optimal_boundaries`,
+        :func:`~tailoredbayes.observed_boundaries` or
         :func:`~tailoredbayes.decision_boundaries`.
     ax
         Where to draw; None makes a figure.
@@ -49,13 +61,15 @@ def boundaries(record: Boundaries, ax: Axes | None = None) -> Axes:
         ax.set_ylabel(record.names[1])
         if limits is None:
             x1 = record.curves[0].x1
-            limits = ((float(x1.min()), float(x1.max())),) * 2
+            across = float(x1.min()), float(x1.max())
+            limits = across, record.x2_range or across
         ax.set_xlim(limits[0])
         ax.set_ylim(limits[1])
         several = len({curve.threshold for curve in record.curves}) > 1
         for curve in record.curves:
-            if several or curve.model == "optimal":
-                _name_threshold(ax, curve, INK if curve.low is None else looks[curve.model].color)
+            if several or role(curve.model) == "optimal":
+                color = INK if role(curve.model) == "optimal" else looks[curve.model].color
+                _name_threshold(ax, curve, color)
         key(ax, above=8)
     return ax
 
@@ -162,7 +176,8 @@ def points(
                 if chosen.any():
                     x1, x2 = x[chosen].T
                     ax.scatter(x1, x2, size, marker=shape, label=text, zorder=1.2, **edge)
-        ax.set_xlabel("x1")
-        ax.set_ylabel("x2")
+        across, up = getattr(X, "columns", ("x1", "x2"))
+        ax.set_xlabel(str(across))
+        ax.set_ylabel(str(up))
         key(ax)
     return ax

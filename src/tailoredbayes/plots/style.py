@@ -152,6 +152,7 @@ _WORDS = {
     "optimum": "optimal",
     "oracle": "optimal",
     "truth": "optimal",
+    "observed": "optimal",
 }
 _WHOLE = {"all": "all", "treat all": "all", "none": "none", "treat none": "none"}
 
