@@ -28,6 +28,7 @@ from .evaluation.experiments import experiment as experiment
 from .evaluation.grids import difference_grid as difference_grid
 from .evaluation.grids import net_benefit_grid as net_benefit_grid
 from .evaluation.miscalibration import miscalibrate as miscalibrate
+from .evaluation.miscalibration import miscalibration_cost as miscalibration_cost
 from .evaluation.miscalibration import miscalibration_shapes as miscalibration_shapes
 from .evaluation.mislabelling import mislabel as mislabel
 from .evaluation.optimism import optimism as optimism

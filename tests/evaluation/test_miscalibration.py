@@ -57,3 +57,62 @@ def test_bad_input_is_refused():
         tb.miscalibrate([50], "overfitting")
     with pytest.raises(ValueError, match="pivot must be"):
         tb.miscalibrate([0.5], "overfitting", pivot=0)
+
+
+# --- What it costs ----------------------------------------------------------------------------
+
+
+def rows(n, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, 2))
+    return X, (rng.uniform(size=n) < X[:, 1] / X.sum(axis=1)).astype(int)
+
+
+@pytest.mark.filterwarnings("ignore::tailoredbayes.TailoringWarning")
+@pytest.mark.parametrize("design", ["crossfit", "split"])
+def test_the_cost_is_that_of_stage_2_run_again_with_the_bent_risk(design):
+    (X, y), (X_test, y_test) = rows(600, 0), rows(400, 1)
+    family = tb.TailoredFamily([0.2, 0.4], design=design, discount=20, draws=200, random_state=9)
+    found = tb.miscalibration_cost(family, X, y, X_test, y_test, random_state=5).to_frame()
+    (rng,) = np.random.default_rng(5).spawn(1)
+    family.set_params(random_state=int(rng.integers(2**31)))
+    pi_u = family.fit(X, y).models_[0.2].reference_risk_
+    on = np.isfinite(pi_u)
+    assert on.sum() == (600 if design == "crossfit" else 480)
+
+    def net_benefits(risk):
+        family.fit(X[on], y[on], reference_risk=risk)
+        risks = family.risks(X_test)
+        return [tb.net_benefit(y_test, risks[:, j], t) for j, t in enumerate([0.2, 0.4])]
+
+    right = net_benefits(pi_u[on])
+    assert len(found) == 16
+    for kind, degree in MISCALIBRATIONS:
+        bent = net_benefits(tb.miscalibrate(pi_u[on], kind, degree))
+        part = found[(found["panel"] == kind) & (found["line"] == degree)]
+        np.testing.assert_allclose(part["mean"], np.subtract(right, bent), atol=1e-12)
+        assert part["standard_error"].isna().all()  # one repetition
+
+
+def test_repetitions_have_splits_and_seeds_of_their_own():
+    (X, y), (X_test, y_test) = rows(600, 0), rows(400, 1)
+    family = tb.TailoredFamily([0.3], design="split", discount=50, draws=200, random_state=9)
+    cost = [
+        tb.miscalibration_cost(family, X, y, X_test, y_test, repetitions=3, random_state=seed)
+        for seed in (0, 0, 1)
+    ]
+    assert cost[0].to_frame().equals(cost[1].to_frame())
+    assert not cost[0].to_frame().equals(cost[2].to_frame())
+    assert (cost[0].to_frame()["repetitions"] == 3).all()
+    assert (cost[0].to_frame()["standard_error"] > 0).any()
+    assert family.random_state == 9  # as the user left it
+
+
+def test_without_a_reference_risk_there_is_nothing_to_miscalibrate():
+    X, y = rows(200, 0)
+    with pytest.raises(ValueError, match="with discount=0 there is none"):
+        tb.miscalibration_cost(tb.TailoredFamily([0.3], discount=0, draws=50), X, y, X, y)
+    with pytest.raises(TypeError, match="family must be an unfitted TailoredFamily"):
+        tb.miscalibration_cost(tb.TailoredLogisticRegression(0.3), X, y, X, y)
+    with pytest.raises(ValueError, match="repetitions must be a whole number"):
+        tb.miscalibration_cost(tb.TailoredFamily([0.3]), X, y, X, y, repetitions=0)

@@ -158,3 +158,14 @@ def test_the_forest_has_a_row_a_model_coefficient_and_prob(fitted):
 def test_bad_input_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_family_is_standard_bayes_and_its_models_by_threshold():
+    rng = np.random.default_rng(0)
+    x = rng.random((200, 2))
+    y = rng.random(200) < x[:, 1]
+    family = tb.TailoredFamily([0.2, 0.35], discount=5, draws=100, random_state=0).fit(x, y)
+    named = {"SB": family.standard_, "TB, t = 0.2": family.models_[0.2]}
+    named["TB, t = 0.35"] = family.models_[0.35]
+    for of in (tb.posterior_intervals, tb.posterior_densities):
+        assert of(family).to_frame().equals(of(named).to_frame())

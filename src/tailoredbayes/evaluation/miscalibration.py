@@ -14,12 +14,16 @@ a pivot of 1/2, the intercept -shift / stretch.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import _safe_indexing as take_rows
 
-from tailoredbayes.checks import check_number, check_risk
+from tailoredbayes.checks import check_generator, check_number, check_risk, check_whole_number
+from tailoredbayes.evaluation.curves import decision_curve
+from tailoredbayes.evaluation.grids import Grid, difference_grid
+from tailoredbayes.evaluation.refits import fit_anew, seeded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +33,7 @@ __all__ = [
     "Miscalibration",
     "MiscalibrationShapes",
     "miscalibrate",
+    "miscalibration_cost",
     "miscalibration_shapes",
 ]
 
@@ -140,3 +145,88 @@ def miscalibration_shapes(
     grid = np.linspace(0.0, 1.0, 201) if risk is None else check_risk(risk)
     shapes = {key: bend.apply(grid, pivot=pivot) for key, bend in MISCALIBRATIONS.items()}
     return MiscalibrationShapes(grid, shapes)
+
+
+def miscalibration_cost(
+    family: Any,
+    X: Any,
+    y: ArrayLike,
+    X_test: Any,
+    y_test: ArrayLike,
+    *,
+    pivot: float = 0.5,
+    repetitions: int = 1,
+    random_state: Any = None,
+) -> Grid:
+    """Return what a miscalibrated reference risk would cost a family of tailored models.
+
+    Stage 1 gives pi_u; stage 2 is then run with it as it is, and with it bent in each of the
+    paper's eight ways, all else, folds and seeds, being equal. At each threshold the cost is
+
+        NB with pi_u - NB with the bent pi_u
+
+    on the test rows: above 0 the calibrated one is better. [Karapanagiotis2021], Figure S11.
+
+    Parameters
+    ----------
+    family
+        An unfitted :class:`TailoredFamily` that has a stage 1. Its ``random_state`` is overruled.
+    X, y
+        Rows to learn from, and their outcomes. With ``design="split"`` stage 2 sees the
+        development rows alone.
+    X_test, y_test
+        Rows to judge by, outcomes 0 and 1.
+    pivot
+        As in `miscalibrate`.
+    repetitions
+        How often all is done, with other splits, folds and seeds; the standard error is over them.
+    random_state
+        None, a seed or a NumPy Generator.
+
+    Returns
+    -------
+    Grid
+        A panel a kind, a line a degree.
+
+    Examples
+    --------
+    >>> from tailoredbayes.estimators import TailoredFamily
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(500, 2))
+    >>> y = rng.uniform(size=500) < X[:, 1] / X.sum(axis=1)
+    >>> family = TailoredFamily([0.3], discount=20, draws=200)
+    >>> found = miscalibration_cost(family, X, y, X, y, random_state=0).to_frame()
+    >>> list(found["panel"].unique()), list(found["line"].unique())
+    (['overestimation', 'underestimation', 'overfitting', 'underfitting'], ['mild', 'severe'])
+    """
+    import pandas as pd
+
+    if not hasattr(family, "thresholds") or not hasattr(family, "fit"):
+        raise TypeError(
+            f"family must be an unfitted TailoredFamily, got a {type(family).__name__}; one of one "
+            "threshold will do"
+        )
+    reps = check_whole_number(repetitions, "repetitions", at_least=1)
+    tables = []
+    for rng in check_generator(random_state).spawn(reps):
+        fresh = seeded(family, rng).set_params(random_state=int(rng.integers(2**31)))
+        first = next(iter(fit_anew(fresh, X, y, rng).models_.values()))
+        if first.reference_risk_ is None:
+            raise ValueError(
+                "family must have a reference risk to miscalibrate, but with discount=0 there is "
+                "none; pass a discount above 0, or 'cv'"
+            )
+        went_on = np.flatnonzero(np.isfinite(first.reference_risk_))
+        X_on, y_on = take_rows(X, went_on), np.asarray(y)[went_on]
+        pi_u = first.reference_risk_[went_on]
+        right = fit_anew(fresh, X_on, y_on, rng, reference_risk=pi_u)
+        for kind, degree in MISCALIBRATIONS:
+            bent = miscalibrate(pi_u, kind, degree, pivot=pivot)
+            wrong = fit_anew(fresh, X_on, y_on, rng, reference_risk=bent)
+            models = {"calibrated": right, "miscalibrated": wrong}
+            curve = decision_curve(y_test, models, X=X_test)
+            found = dict(zip(curve.models, curve.net_benefit, strict=True))
+            cell = {"kind": kind, "degree": degree, "threshold": curve.thresholds}
+            tables.append(pd.DataFrame({**cell, **{name: found[name] for name in models}}))
+    cells = pd.concat(tables, ignore_index=True)
+    return difference_grid(cells, "calibrated", "miscalibrated", panel="kind", line="degree")

@@ -108,7 +108,7 @@ class PosteriorIntervals:
 
 
 def posterior_intervals(
-    posteriors: Mapping[str, Any],
+    posteriors: Any,
     probs: Sequence[float] = (0.9, 0.95),
     *,
     names: Sequence[str] | None = None,
@@ -118,7 +118,8 @@ def posterior_intervals(
     Parameters
     ----------
     posteriors
-        {name: fitted model, ``Draws`` or array of draws (S, d)}, all of the same coefficients.
+        {name: fitted model, ``Draws`` or array of draws (S, d)}, all of the same coefficients; or
+        a fitted :class:`TailoredFamily`, which is "SB" and "TB, t = ..." at each threshold.
     probs
         Of the intervals; the paper draws 90% and 95%.
     names
@@ -180,7 +181,7 @@ class PosteriorDensities:
 
 
 def posterior_densities(
-    posteriors: Mapping[str, Any], *, names: Sequence[str] | None = None
+    posteriors: Any, *, names: Sequence[str] | None = None
 ) -> PosteriorDensities:
     """Return each coefficient's marginal posterior density under each model, on one grid.
 
@@ -374,17 +375,22 @@ def _flat(posterior: Any) -> Floats:
 
 
 def _posteriors(
-    posteriors: Mapping[str, Any], names: Sequence[str] | None
+    posteriors: Any, names: Sequence[str] | None
 ) -> tuple[dict[str, Floats], tuple[str, ...]]:
     """Return {model: draws (S, d)} and the names of the coefficients, which all must share."""
-    if not isinstance(posteriors, Mapping) or not posteriors:
+    if hasattr(posteriors, "models_") and hasattr(posteriors, "standard_"):
+        tailored = {f"TB, t = {t:g}": model for t, model in posteriors.models_.items()}
+        named: Mapping[str, Any] = {"SB": posteriors.standard_, **tailored}
+    elif isinstance(posteriors, Mapping) and posteriors:
+        named = posteriors
+    else:
         raise TypeError(
             "posteriors must map names to models or draws, as in {'SB': standard, 'TB': tailored}, "
             f"got {type(posteriors).__name__}"
         )
     found: dict[str, Floats] = {}
     labels: tuple[str, ...] | None = None if names is None else tuple(names)
-    for model, posterior in posteriors.items():
+    for model, posterior in named.items():
         if _has_draws(posterior):
             own = tuple(getattr(posterior, "draws_", posterior).names)
             if names is None and labels is not None and own != labels:
