@@ -153,12 +153,14 @@ def _cite_in_docstring(app, what, name, obj, options, lines):
         )
 
 
-# Title, lines and picture of each entry of the gallery.
+# Title, lines and picture of each entry of the gallery, and the imports that precede them all.
+_PAGE = (HERE / "gallery" / "README.md").read_text(encoding="utf-8")
 _GALLERY = re.findall(
     r"^### (.+?)\n(?:(?!^###).)*?^```python\n(.*?)^```\n\n!\[.*?\]\((.+?)\)$",
-    (HERE / "gallery" / "README.md").read_text(encoding="utf-8"),
+    _PAGE,
     re.MULTILINE | re.DOTALL,
 )
+_IMPORTS = re.findall(r"^((?:import|from) .*?(\w+))$", _PAGE, re.MULTILINE)
 
 
 def _show_in_docstring(app, what, name, obj, options, lines):
@@ -168,7 +170,11 @@ def _show_in_docstring(app, what, name, obj, options, lines):
         for title, code, picture in _GALLERY:
             if called.search(code):
                 lines += ["", f"From the :doc:`gallery </gallery/README>`: {title}.", ""]
-                lines += [".. code-block:: python", "", *indent(code, "   ").splitlines(), ""]
+                needed = [
+                    line for line, known_as in _IMPORTS if re.search(rf"\b{known_as}\b", code)
+                ]
+                whole = indent("\n".join([*needed, "", code]), "   ")
+                lines += [".. code-block:: python", "", *whole.splitlines(), ""]
                 lines += [f".. image:: /gallery/{picture}", f"   :alt: {title}", ""]
                 break
 
@@ -290,6 +296,7 @@ def _check_site(app, exception):
     """See to it that every page is there, and that none of them loads anything."""
     if exception is None and app.builder.name == "html":
         _check_all_written(app)
+        _check_pictures(app)
         for path in (path for path in app.outdir.rglob("*") if path.suffix in (".html", ".css")):
             fetched = _FETCHED.search(path.read_text(encoding="utf-8"))
             if fetched:
@@ -302,6 +309,20 @@ def _check_all_written(app):
     missing = [page for page in pages if not Path(app.builder.get_outfilename(page)).exists()]
     if missing:
         raise ExtensionError(f"pages not written (-j 1 tells why): {', '.join(missing)}")
+
+
+# What a cell that draws says of its picture.
+_PICTURED = re.compile(r"^ +alt: (.+)$", re.MULTILINE)
+
+
+def _check_pictures(app):
+    """Refuse a page with a cell that was to draw, and whose picture is not there."""
+    for page in sorted(app.env.found_docs):
+        text = Path(app.env.doc2path(page)).read_text(encoding="utf-8")
+        shown = Path(app.builder.get_outfilename(page)).read_text(encoding="utf-8")
+        for words in _PICTURED.findall(text):
+            if f'alt="{escape(words)}"' not in shown:
+                raise ExtensionError(f"{page}: no cell drew {words!r}")
 
 
 def setup(app):

@@ -1,6 +1,9 @@
 """A model looks alike everywhere; colours, lines and markers tell models apart without colour."""
 
 import itertools
+import os
+import subprocess
+import sys
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -131,3 +134,24 @@ def test_the_look_is_not_left_behind_after_an_error(records):
     with pytest.raises(AttributeError):
         plots.decision_curve(object())
     assert mpl.rcParams == before
+
+
+BACKEND = """
+import matplotlib
+from matplotlib.backends.backend_agg import *
+matplotlib.interactive(True)  # as a notebook's does when it is loaded
+"""
+FIRST_FIGURE = """
+import matplotlib
+import tailoredbayes as tb
+assert not matplotlib.is_interactive()
+tb.plots.miscalibration_shapes(tb.miscalibration_shapes())
+assert matplotlib.get_backend() == "module://notebooks"
+assert matplotlib.is_interactive()
+"""
+
+
+def test_the_first_figure_of_a_notebook_does_not_keep_later_ones_from_being_shown(tmp_path):
+    (tmp_path / "notebooks.py").write_text(BACKEND)
+    there = {"PYTHONPATH": str(tmp_path), "MPLBACKEND": "module://notebooks"}
+    subprocess.run([sys.executable, "-c", FIRST_FIGURE], env=os.environ | there, check=True)

@@ -55,6 +55,7 @@ __all__ = [
     "role",
     "save",
     "sequence",
+    "settings",
     "shaded",
     "styles",
     "svg",
@@ -247,9 +248,26 @@ def outer_labels(placed: Sequence[Axes]) -> None:
 
 
 @contextmanager
+def settings(changed: dict[str, Any]) -> Iterator[None]:
+    """Put some of matplotlib's settings in force.
+
+    Only these are put back, not all as `matplotlib.rc_context` would: drawing the first figure
+    loads the backend, and a notebook's then says that figures show by themselves. Taken back, no
+    later figure of the notebook would be shown.
+    """
+    current: Any = mpl.rcParams  # its keys have types of their own
+    before = {name: current[name] for name in changed}
+    current.update(changed)
+    try:
+        yield
+    finally:
+        current.update(before)
+
+
+@contextmanager
 def canvas(ax: Axes | None, width: float = 4.6, height: float = 3.2) -> Iterator[Axes]:
     """Give the axes to draw on, a new figure's if there are none, with the look in force."""
-    with mpl.rc_context(_LOOK):
+    with settings(_LOOK):
         if ax is None:
             ax = plt.subplots(figsize=(width, height), layout="constrained")[1]
         yield ax
@@ -273,7 +291,7 @@ def panels(
     hidden), or a Figure or SubFigure to put them in, in as many columns as it has room for:
     ``narrowest`` is what a panel with its labels needs, in inches.
     """
-    with mpl.rc_context(_LOOK):
+    with settings(_LOOK):
         if axes is None or hasattr(axes, "subplots"):
             across = math.ceil(number / math.ceil(number / columns))
             if axes is None:
@@ -367,7 +385,7 @@ def harm_benefit_axis(ax: Axes) -> None:
         near = min((abs(t - other) for other in kept), default=math.inf)
         if low <= t <= high and near >= 0.13 * (high - low):
             kept[t] = f"{harm}:{benefit}"
-    with mpl.rc_context(_LOOK):
+    with settings(_LOOK):
         top = ax.secondary_xaxis("top")
         top.set_xticks(list(kept), labels=list(kept.values()))
         top.spines["top"].set_visible(True)
@@ -491,7 +509,7 @@ def save(target: Any, path: str | PathLike[str], *, dpi: float = 150) -> Path:
     """
     place = Path(path)
     figure = _figure(target)
-    with mpl.rc_context(_FILES):
+    with settings(_FILES):
         dated = place.suffix.lower() in {".svg", ".pdf"}
         stamp: dict[str, Any] = {"CreationDate" if place.suffix.lower() == ".pdf" else "Date": None}
         figure.savefig(place, dpi=dpi, metadata=stamp if dated else None)
@@ -517,7 +535,7 @@ def svg(target: Any) -> str:
     >>> svg(Figure().subplots())[:4]
     '<svg'
     """
-    with mpl.rc_context(_FILES):
+    with settings(_FILES):
         text = io.StringIO()
         _figure(target).savefig(text, format="svg", metadata={"Date": None})
     whole = text.getvalue()

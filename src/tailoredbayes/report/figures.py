@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
-import matplotlib as mpl
 import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
-from tailoredbayes.plots.style import svg
+from tailoredbayes.plots.style import settings, svg
 from tailoredbayes.report.tables import Table
 
 __all__ = ["Figure", "figure", "inline_svg"]
@@ -55,7 +54,7 @@ def figure(
 
     Names from data are drawn as they are: a dollar sign is no mathematics unless asked for.
     """
-    with _quietly(), mpl.rc_context({"text.parse_math": mathematics}):
+    with _quietly(), settings({"text.parse_math": mathematics}):
         drawn = draw()
         text = svg(drawn)
         _close(drawn)
