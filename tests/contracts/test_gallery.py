@@ -1,4 +1,4 @@
-"""The gallery: every figure, each from at most three lines, those shown being those that ran."""
+"""The gallery: every figure from bundled data in at most three lines, those shown being run."""
 
 import ast
 import importlib.util
@@ -38,12 +38,36 @@ def test_every_figure_of_the_paper_and_every_plot_is_there(gallery):
     assert set(plots.__all__) - {"STYLES", "Style", "save", "svg"} == drawn
 
 
-def test_each_picture_is_drawn_by_at_most_three_short_lines(gallery):
+def test_each_picture_takes_at_most_three_short_lines_from_bundled_data_on(gallery):
     for picture in pictures(gallery):
         lines = picture.code.splitlines()
         assert 1 <= len(lines) <= 3, picture.name
         assert len(ast.parse(picture.code).body) == len(lines), picture.name
         assert max(map(len, lines)) <= 100, picture.name
+        assert "tb.datasets.load_" in picture.code, picture.name
+        assert ";" not in picture.code, picture.name
+
+
+def test_what_is_random_has_a_seed(gallery):
+    for picture in pictures(gallery):
+        if "tb.Tailored" in picture.code:
+            assert "random_state=0" in picture.code.replace('"random_state": ', "random_state="), (
+                picture.name
+            )
+
+
+def test_nothing_but_imports_goes_before_the_lines(gallery):
+    assert all(
+        isinstance(one, ast.Import | ast.ImportFrom) for one in ast.parse(gallery.IMPORTS).body
+    )
+    used = {name for picture in pictures(gallery) for name in re.findall(r"\w+", picture.code)}
+    for one in ast.parse(gallery.IMPORTS).body:
+        assert {name.asname or name.name for name in one.names} <= used
+
+
+def test_one_picture_can_be_drawn_alone(gallery, tmp_path):
+    files = gallery.write(tmp_path, ["figure-3b"])
+    assert [path.name for path in files] == ["figure-3b.png", "README.md"]
 
 
 def test_the_committed_page_shows_the_lines_that_ran(gallery):

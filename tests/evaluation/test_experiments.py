@@ -48,6 +48,9 @@ def recorder():
     return Recorder()
 
 
+MODEL = LogisticRegression()
+
+
 class TestWhoIsDrawn:
     def test_test_rows_are_split_off_stratified_and_anew(self, recorder):
         X, y = rows()
@@ -234,7 +237,7 @@ class TestWhatComesOfIt:
         X, y = rows()
         family = tb.TailoredFamily(TS, discount=5, draws=200)
         found = tb.experiment(family, X[["x"]], y, n=[60, 120], mislabelled=[0, 0.3], repetitions=2)
-        with pytest.raises(ValueError, match="its n and mislabelled varied; difference_grid"):
+        with pytest.raises(ValueError, match="its mislabelled and n varied; difference_grid"):
             found.difference("TB", "SB")
         grid = tb.difference_grid(found, panel="mislabelled", line="n")
         wide = found.to_frame()
@@ -243,8 +246,31 @@ class TestWhatComesOfIt:
             [wide["mislabelled"], wide["n"], wide["threshold"]]
         )
         np.testing.assert_allclose(grid.to_frame()["mean"], expected.mean())
-        levels = tb.net_benefit_grid(found, panel="mislabelled").to_frame()
-        assert list(levels["line"].unique()) == ["TB", "SB"]
+        assert tb.difference_grid(found).to_frame().equals(grid.to_frame())  # as it varied
+        with pytest.raises(ValueError, match=r"panel must tell apart all that varied .* n; make"):
+            tb.net_benefit_grid(found)
+
+    def test_net_benefits_have_a_line_a_model_and_a_panel_a_setting(self):
+        X, y = rows()
+        family = tb.TailoredFamily(TS, discount=5, draws=200)
+        found = tb.experiment(family, X[["x"]], y, mislabelled=[0, 0.3], repetitions=2)
+        levels = tb.net_benefit_grid(found)
+        assert levels.panel == "mislabelled"
+        assert list(levels.to_frame()["line"].unique()) == ["TB", "SB"]
+        wide = found.to_frame()
+        expected = wide.groupby(["mislabelled", "threshold"])["SB"].mean()
+        table = levels.to_frame()
+        np.testing.assert_allclose(table.loc[table["line"] == "SB", "mean"], expected)
+
+    def test_three_settings_are_too_many_for_a_grid(self):
+        X, y = rows()
+        found = tb.experiment(
+            {"TB": MODEL, "SB": MODEL}, X[["x"]], y, thresholds=TS, n=[50, 60],
+            prevalence=[0.3, 0.5], mislabelled=[0, 0.1], repetitions=1,
+        )  # fmt: skip
+        assert found.varied == ("prevalence", "mislabelled", "n")
+        with pytest.raises(ValueError, match="panel and line must tell apart all that varied"):
+            tb.difference_grid(found)
 
     def test_a_panel_a_model(self):
         X, y = rows()
@@ -253,7 +279,7 @@ class TestWhatComesOfIt:
             for name in ("squared", "absolute")
         }
         found = tb.experiment(models, X[["x"]], y, repetitions=2, random_state=0)
-        grid = tb.difference_grid(found, panel="model").to_frame()
+        grid = tb.difference_grid(found).to_frame()  # where no setting varied
         assert list(grid["panel"].unique()) == ["squared", "absolute"]
         wide = found.to_frame()
         expected = (wide["absolute"] - wide["SB"]).groupby(wide["threshold"]).mean()
@@ -261,9 +287,6 @@ class TestWhatComesOfIt:
         one = tb.difference_grid(found, "absolute", "squared", panel="n").to_frame()
         expected = (wide["absolute"] - wide["squared"]).groupby(wide["threshold"]).mean()
         np.testing.assert_allclose(one["mean"], expected)
-
-
-MODEL = LogisticRegression()
 
 
 @pytest.mark.parametrize(
@@ -317,8 +340,8 @@ def test_a_fit_that_fails_says_on_which_sample():
     with pytest.raises(ValueError, match="C") as failed:
         tb.experiment({"broken": broken}, X[["x"]], y, thresholds=TS, n=50, repetitions=1)
     [note] = failed.value.__notes__
-    assert note.startswith("fitting 'broken' to the sample with n = 50")
-    assert note.endswith("repetition 0")
+    assert note.startswith("fitting 'broken' to the sample with prevalence = 0.4")
+    assert note.endswith("n = 50, repetition 0")
 
 
 def test_nested_seeds_are_filled():

@@ -44,7 +44,7 @@ __all__ = ["Experiment", "experiment"]
 Rows = NDArray[np.intp]
 
 _SB, _REFERENCE = "SB", "reference"
-_SETTINGS = ("n", "prevalence", "mislabelled")
+_SETTINGS = ("prevalence", "mislabelled", "n")
 _COLUMNS = (*_SETTINGS, "repetition", "threshold")
 
 
@@ -57,7 +57,7 @@ class Experiment:
     thresholds: FloatArray
     """t."""
     settings: tuple[Mapping[str, Any], ...]
-    """Of each fit: n, prevalence and mislabelled of its training rows, and its repetition."""
+    """Of each fit: prevalence, mislabelled and n of its training rows, and its repetition."""
     net_benefit: FloatArray
     """NB(t) on the test rows, (fits, models, thresholds)."""
     standard_error: FloatArray
@@ -84,18 +84,21 @@ class Experiment:
             columns[name] = self.net_benefit[:, place].ravel()
         return pd.DataFrame(columns)
 
+    @property
+    def varied(self) -> tuple[str, ...]:
+        """Settings that took several values, those that varied most slowly first."""
+        return tuple(n for n in _SETTINGS if len({at[n] for at in self.settings}) > 1)
+
     def difference(self, model: str, against: str) -> ResplitDifference:
         """Return the mean of a difference over the repetitions, with the paper's standard error.
 
         Where no setting varies; otherwise see :func:`~tailoredbayes.difference_grid`.
         """
         check_models_named([model, against], self.models, "model and against")
-        varied = [name for name in _SETTINGS if len({at[name] for at in self.settings}) > 1]
-        if varied:
+        if self.varied:
             raise ValueError(
-                f"the experiment must have one setting for a single difference, but its "
-                f"{' and '.join(varied)} varied; difference_grid(experiment, {model!r}, "
-                f"{against!r}, panel={varied[0]!r}) takes them apart"
+                "the experiment must have one setting for a single difference, but its "
+                f"{' and '.join(self.varied)} varied; difference_grid takes them apart"
             )
         one, other = self.models.index(model), self.models.index(against)
         return resplit_difference(
@@ -207,7 +210,7 @@ def experiment(
     >>> found
     Experiment: TB, SB fitted to 4 samples and judged on 120 rows at 2 thresholds
     >>> list(found.to_frame())
-    ['n', 'prevalence', 'mislabelled', 'repetition', 'threshold', 'TB', 'SB']
+    ['prevalence', 'mislabelled', 'n', 'repetition', 'threshold', 'TB', 'SB']
     """
     alone = "TB" if hasattr(models, "thresholds") else "model"
     named = dict(models) if isinstance(models, Mapping) else {alone: models}
@@ -327,7 +330,7 @@ def _samples(
                 f"{round(missed * wanted[0])} of them mislabelled, and {wanted[1]} non-events at "
                 f"n = {sum(wanted)} and a prevalence of {target:.3g}; take a larger n"
             )
-        told = {"n": sum(wanted), "prevalence": target, "mislabelled": missed}
+        told = {"prevalence": target, "mislabelled": missed, "n": sum(wanted)}
         yield _Sample(*wanted, share, told)
 
 

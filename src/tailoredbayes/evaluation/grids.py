@@ -49,7 +49,7 @@ def difference_grid(
     model: str | Sequence[str] | None = None,
     against: str | None = None,
     *,
-    panel: str,
+    panel: str | None = None,
     line: str | None = None,
 ) -> Grid:
     """Return a difference in net benefit, averaged over repetitions.
@@ -68,9 +68,11 @@ def difference_grid(
         "tailored" and "standard", of an experiment its first model and "SB".
     panel
         The column that tells the panels apart, such as q, prevalence or distance; or "model": a
-        panel for each of several models, of an experiment all but ``against`` by default.
+        panel for each of several models, of an experiment all but ``against`` by default. An
+        experiment's is what varied in it.
     line
-        The column that tells the lines of a panel apart, such as n; None where there is one.
+        The column that tells the lines of a panel apart, such as n; None where there is one. An
+        experiment's is what else varied in it.
 
     Returns
     -------
@@ -87,23 +89,25 @@ def difference_grid(
     """
     import pandas as pd
 
-    of_experiment = getattr(cells, "models", None)
-    cells = _table(cells)
-    if against is None:
-        against = "standard" if of_experiment is None else "SB"
-    several = panel == "model" and panel not in cells
-    if model is None and of_experiment is not None:
-        others = [name for name in of_experiment if name != against]
-        model = others if several else others[:1]
+    if _is_experiment(cells):
+        against = "SB" if against is None else against
+        others = [name for name in cells.models if name != against]
+        if panel is None and not cells.varied:
+            panel = "model"
+        panel, line = _told_apart(cells, panel, line, most=2)
+        model = (others if panel == "model" else others[:1]) if model is None else model
+        cells = cells.to_frame()
+    if panel is None:
+        raise ValueError("panel must name the column that tells the panels apart, got None")
     models = ["tailored"] if model is None else [model] if isinstance(model, str) else list(model)
+    against = "standard" if against is None else against
+    several = panel == "model" and panel not in cells
     if not models or (len(models) > 1 and not several):
         raise ValueError(
             f"model must be one column where panels tell {panel} apart, got {len(models)}; with "
             "panel='model' each has a panel"
         )
-    settings = [
-        name for name in (panel, line) if name is not None and not (several and name == panel)
-    ]
+    settings = [name for name in (None if several else panel, line) if name is not None]
     _check(cells, [*models, against, *settings])
     parts = pd.concat(
         [
@@ -121,7 +125,9 @@ def difference_grid(
     return Grid(_averaged(parts), quantity, panel, line or "difference", compared)
 
 
-def net_benefit_grid(cells: Any, models: Mapping[str, str] | None = None, *, panel: str) -> Grid:
+def net_benefit_grid(
+    cells: Any, models: Mapping[str, str] | None = None, *, panel: str | None = None
+) -> Grid:
     """Return the net benefit of several models, averaged over repetitions.
 
     Parameters
@@ -132,7 +138,8 @@ def net_benefit_grid(cells: Any, models: Mapping[str, str] | None = None, *, pan
         {name: column of its net benefit}; the lines, in this order. None takes all models of an
         experiment.
     panel
-        The column that tells the panels apart, such as contamination.
+        The column that tells the panels apart, such as contamination; an experiment's is what
+        varied in it.
 
     Returns
     -------
@@ -148,11 +155,14 @@ def net_benefit_grid(cells: Any, models: Mapping[str, str] | None = None, *, pan
     """
     import pandas as pd
 
-    if models is None:
-        models = {name: name for name in getattr(cells, "models", ())}
-    cells = _table(cells)
+    if _is_experiment(cells):
+        models = {name: name for name in cells.models} if models is None else models
+        panel, _ = _told_apart(cells, panel or (None if cells.varied else "n"), None, most=1)
+        cells = cells.to_frame()
     if not models:
         raise ValueError("models must map names to columns of net benefits, got none")
+    if panel is None:
+        raise ValueError("panel must name the column that tells the panels apart, got None")
     _check(cells, [*models.values(), panel])
     parts = [
         cells.assign(panel=cells[panel], line=name, value=cells[column])
@@ -161,9 +171,26 @@ def net_benefit_grid(cells: Any, models: Mapping[str, str] | None = None, *, pan
     return Grid(_averaged(pd.concat(parts, ignore_index=True)), "net benefit", panel, "model")
 
 
-def _table(cells: Any) -> pd.DataFrame:
-    """Return the table of an experiment; a table is itself."""
-    return cells.to_frame() if hasattr(cells, "models") else cells
+def _is_experiment(cells: Any) -> bool:
+    return hasattr(cells, "models") and hasattr(cells, "varied")
+
+
+def _told_apart(
+    found: Any, panel: str | None, line: str | None, *, most: int
+) -> tuple[str | None, str | None]:
+    """Return what an experiment's panels and lines tell apart: all that varied in it."""
+    left = [name for name in found.varied if name not in (panel, line)]
+    if panel is None and left:
+        panel = left.pop(0)
+    if line is None and left and most > 1:
+        line = left.pop(0)
+    if left:
+        raise ValueError(
+            f"panel{' and line' * (most > 1)} must tell apart all that varied in the experiment, "
+            f"{', '.join(found.varied)}; make one of fewer settings, or take a part of its "
+            "to_frame()"
+        )
+    return panel, line
 
 
 def _averaged(parts: pd.DataFrame) -> pd.DataFrame:
