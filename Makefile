@@ -18,7 +18,7 @@ help:
 	@echo "make types   mypy, strict, over src"
 	@echo "make bench   benchmarks: table, figure, and what README.md shows of them"
 	@echo "make studies the paper's experiments: results and pages in docs/studies"
-	@echo "make gallery every figure, beside the lines that draw it, in docs/gallery"
+	@echo "make gallery every figure, beside the three lines that make it, in docs/gallery"
 	@echo "make picture the front page's picture, docs/images/boundaries.png"
 	@echo "make docs    the documentation site, its code executed, in docs/_build/html"
 	@echo "make clean   remove the environments and caches"
