@@ -7,7 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
 import tailoredbayes as tb
-from tailoredbayes.evaluation.boundaries import _branches, _smoothed
+from tailoredbayes.evaluation.boundaries import _branches
+from tailoredbayes.evaluation.smoothing import smoothed_share
 from tailoredbayes.predictive import expit
 from tailoredbayes.studies.generators import Simulation1, Simulation2, Simulation3
 
@@ -196,7 +197,7 @@ def test_smoothing_is_the_local_linear_regression_of_a_plain_loop():
         w = np.where(distance < reach, (1 - (distance / reach) ** 3) ** 3, 0)
         design = np.column_stack([np.ones(50), u]) * np.sqrt(w)[:, None]
         expected.append(np.linalg.lstsq(design, event * np.sqrt(w), rcond=None)[0][0])
-    assert_allclose(_smoothed(X, event, points, 0.4), expected, rtol=1e-8)
+    assert_allclose(smoothed_share(X, event, points, 0.4), expected, rtol=1e-8)
 
 
 @pytest.mark.parametrize("t", [0.3, 0.5, 0.7])

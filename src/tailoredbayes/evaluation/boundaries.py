@@ -28,7 +28,8 @@ from tailoredbayes.checks import (
     check_thresholds,
     check_within,
 )
-from tailoredbayes.evaluation.models import model_risks, named_models
+from tailoredbayes.evaluation.models import model_risks, named_models, threshold_places
+from tailoredbayes.evaluation.smoothing import smoothed_share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,11 +48,8 @@ Floats = NDArray[np.float64]
 _IN_VIEW = 0.98
 # Points a side of the grid on which a model's risk, and that on which the rows are smoothed.
 _GRID, _COARSE = 201, 61
-# Rows are smoothed as groups of neighbours: at most so many to a side.
-_GROUPS = 80
 # Crossings of neighbouring columns this near, in shares of the plane, are of one branch.
 _LINKED = 0.1
-_BLOCK = 1 << 21  # numbers held at once while smoothing
 
 
 @dataclass(frozen=True)
@@ -406,42 +404,8 @@ def _observed(
     x1 = np.linspace(plane.x1[0], plane.x1[-1], _COARSE)
     x2 = np.linspace(*plane.x2_range, _COARSE)
     at = np.column_stack([np.repeat(x1, _COARSE), np.tile(x2, _COARSE)])
-    surface = _smoothed(plane.rows, event, at, span).reshape(_COARSE, _COARSE)
+    surface = smoothed_share(plane.rows, event, at, span).reshape(_COARSE, _COARSE)
     return [Boundary("observed", t, x1, _branches(surface, x2, t)) for t in thresholds]
-
-
-def _smoothed(rows: Floats, event: BoolArray, at: Floats, span: float) -> Floats:
-    """Return the local linear regression of the outcome on two covariates at some points."""
-    scale = rows.std(axis=0)
-    place, weight, share = _gathered(rows / scale, event)
-    at = at / scale
-    need = span * weight.sum()
-    found = np.empty(len(at))
-    step = max(1, _BLOCK // len(place))
-    for start in range(0, len(at), step):
-        apart = place[None] - at[start : start + step, None]  # (points, groups, 2)
-        distance = np.hypot(apart[..., 0], apart[..., 1])
-        order = np.argsort(distance, axis=1)
-        enough = (np.cumsum(weight[order], axis=1) < need * (1 - 1e-12)).sum(axis=1)
-        last = np.minimum(enough, len(place) - 1)[:, None]
-        reach = np.take_along_axis(distance, np.take_along_axis(order, last, 1), 1)
-        reach = np.where(reach > 0, reach, 1.0)
-        kernel = weight * (1 - np.minimum(distance / reach, 1.0) ** 3) ** 3
-        terms = np.concatenate([np.ones((*apart.shape[:2], 1)), apart / reach[..., None]], axis=2)
-        weighted = (terms * kernel[..., None]).transpose(0, 2, 1)
-        inverse = np.linalg.pinv(weighted @ terms, rcond=1e-10, hermitian=True)
-        found[start : start + step] = (inverse[:, :1] @ (weighted @ share)[..., None])[:, 0, 0]
-    return found
-
-
-def _gathered(rows: Floats, event: BoolArray) -> tuple[Floats, Floats, Floats]:
-    """Group neighbouring rows: where each group lies, its rows, and its share of events."""
-    edges = np.quantile(rows, np.linspace(0, 1, _GROUPS + 1)[1:-1], axis=0)
-    cells = [np.searchsorted(edges[:, j], rows[:, j], side="right") for j in range(2)]
-    _, group = np.unique(cells[0] * _GROUPS + cells[1], return_inverse=True)
-    weight = np.bincount(group).astype(np.float64)
-    sums = [np.bincount(group, column) / weight for column in (*rows.T, event)]
-    return np.column_stack(sums[:2]), weight, sums[2]
 
 
 # --- Boundaries in closed form ----------------------------------------------------------------
@@ -516,13 +480,8 @@ def _draws_at(model: Any, threshold: float, name: str) -> Any:
     """Return the draws behind a model's decision at a threshold; None if it has none."""
     if hasattr(model, "models_"):
         own = np.array(list(model.models_))
-        near = np.flatnonzero(np.abs(own - threshold) <= 1e-9)
-        if not len(near):
-            raise ValueError(
-                f"models[{name!r}] has no model for the threshold {threshold:g}; its thresholds "
-                f"are {', '.join(f'{t:g}' for t in own)}"
-            )
-        model = model.models_[own[near[0]]]
+        (place,) = threshold_places(np.array([threshold]), own, f"models[{name!r}]")
+        model = model.models_[own[place]]
     draws = getattr(model, "draws_", model)
     if hasattr(draws, "flat") and hasattr(draws, "names"):
         return draws

@@ -26,7 +26,7 @@ from tailoredbayes.checks import (
     check_thresholds,
 )
 from tailoredbayes.decision import harm_to_benefit
-from tailoredbayes.evaluation.models import family_thresholds, model_risks
+from tailoredbayes.evaluation.models import SAME_THRESHOLD, family_thresholds, model_risks
 from tailoredbayes.rows import one_blas_thread
 
 __all__ = [
@@ -48,7 +48,6 @@ __all__ = [
 ALL, NONE = "all", "none"
 """The names of treating everyone and no one, as in the package dcurves."""
 
-_SAME_THRESHOLD = 1e-9
 _BLOCK = 1 << 18  # numbers held at once while resampling: they fit the cache
 
 
@@ -206,7 +205,7 @@ def at_threshold(thresholds: FloatArray, t: float) -> int:
     1
     """
     place = int(np.abs(thresholds - t).argmin())
-    if not abs(thresholds[place] - t) <= _SAME_THRESHOLD:
+    if not abs(thresholds[place] - t) <= SAME_THRESHOLD:
         raise ValueError(
             f"t must be one of the {len(thresholds)} thresholds of this record, got {t:g}; the "
             f"nearest is {thresholds[place]:g}"

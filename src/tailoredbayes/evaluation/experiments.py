@@ -33,6 +33,7 @@ from tailoredbayes.checks import (
 from tailoredbayes.evaluation.cells import NONE, check_models_named, contrast, enter
 from tailoredbayes.evaluation.differences import ResplitDifference, resplit_difference
 from tailoredbayes.evaluation.mislabelling import mislabelled_rows
+from tailoredbayes.evaluation.models import threshold_places
 from tailoredbayes.evaluation.refits import fit_anew
 from tailoredbayes.reference import recalibration
 
@@ -486,13 +487,7 @@ def _thresholds(models: Mapping[str, Any], thresholds: ArrayLike | None) -> Floa
         thresholds = next(iter(own.values()))
     chosen = np.sort(np.atleast_1d(check_thresholds(np.asarray(thresholds, dtype=np.float64))))
     for name, theirs in own.items():
-        known = np.asarray(theirs, dtype=np.float64)
-        missing = chosen[np.abs(chosen[:, None] - known).min(axis=1) > 1e-9]
-        if len(missing):
-            raise ValueError(
-                f"models[{name!r}] has no model for the threshold {missing[0]:g}; its thresholds "
-                f"are {', '.join(f'{t:g}' for t in known)}"
-            )
+        threshold_places(chosen, np.asarray(theirs, dtype=np.float64), f"models[{name!r}]")
     return chosen
 
 

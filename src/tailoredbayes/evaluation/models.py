@@ -15,9 +15,19 @@ from numpy.typing import NDArray
 
 from tailoredbayes.checks import check_risk, check_risk_columns, check_same_length
 
-__all__ = ["family_thresholds", "model_risks", "named_models", "own_event"]
+__all__ = [
+    "SAME_THRESHOLD",
+    "family_thresholds",
+    "model_risks",
+    "named_models",
+    "own_event",
+    "threshold_places",
+]
 
 Floats = NDArray[np.float64]
+
+SAME_THRESHOLD = 1e-9
+"""Thresholds that differ by no more are one."""
 
 
 def model_risks(
@@ -98,6 +108,22 @@ def family_thresholds(models: Any) -> Floats | None:
     return None
 
 
+def threshold_places(thresholds: Floats, own: Floats, label: str) -> NDArray[np.intp]:
+    """Return where among a family's own thresholds some others are, or raise that one is not.
+
+    >>> threshold_places(np.array([0.5, 0.1]), np.array([0.1, 0.3, 0.5]), "models")
+    array([2, 0])
+    """
+    places = np.abs(own[:, None] - thresholds).argmin(axis=0)
+    missing = np.abs(own[places] - thresholds) > SAME_THRESHOLD
+    if missing.any():
+        raise ValueError(
+            f"{label} has no model for the threshold {thresholds[missing][0]:g}; its thresholds "
+            f"are {', '.join(f'{t:g}' for t in own)}"
+        )
+    return np.asarray(places)
+
+
 def own_event(model: Any) -> Any:
     """Return the label that a model, or the last step of a pipeline, calls the event, or None.
 
@@ -165,11 +191,5 @@ def _family_risks(family: Any, thresholds: Floats | None, X: Any, label: str) ->
             f"{label} is a family, whose risk depends on the threshold; pass one of its models, "
             f"as in family.models_[{own[0]:g}]"
         )
-    nearest = np.abs(own[:, None] - thresholds).argmin(axis=0)
-    missing = np.abs(own[nearest] - thresholds) > 1e-9
-    if missing.any():
-        raise ValueError(
-            f"{label} has no model for the threshold {thresholds[missing][0]:g}; its thresholds "
-            f"are {', '.join(f'{t:g}' for t in own)}"
-        )
-    return np.asarray(family.risks(X), dtype=np.float64)[:, nearest]
+    places = threshold_places(thresholds, own, label)
+    return np.asarray(family.risks(X), dtype=np.float64)[:, places]

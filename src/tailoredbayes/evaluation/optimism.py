@@ -24,7 +24,7 @@ from sklearn.utils.validation import has_fit_parameter
 from tailoredbayes.checks import check_risk, check_same_length, check_thresholds, check_whole_number
 from tailoredbayes.decision import harm_to_benefit
 from tailoredbayes.evaluation.calibration import cox_line, intercept_in_the_large
-from tailoredbayes.evaluation.models import own_event
+from tailoredbayes.evaluation.models import own_event, threshold_places
 from tailoredbayes.evaluation.refits import fit_anew
 from tailoredbayes.reference import check_predicts, stratified_folds
 
@@ -275,7 +275,7 @@ class _Task:
         X = take_rows(self.X, at)
         if self.by_threshold:
             own = np.asarray(fitted.thresholds_, dtype=np.float64)
-            places = np.abs(own[:, None] - self.thresholds).argmin(axis=0)
+            places = threshold_places(self.thresholds, own, "the family")
             risks = [np.asarray(fitted.risks(X))[:, places]]
         else:
             risks = [self._risk(fitted, X)]
@@ -444,13 +444,7 @@ def _thresholds(estimator: Any, threshold: ArrayLike | None) -> Floats:
             raise ValueError("threshold must be given: the estimator has none of its own")
     ts = np.atleast_1d(check_thresholds(np.asarray(threshold, dtype=np.float64)))
     if own is not None:
-        known = np.asarray(own, dtype=np.float64)
-        missing = ts[np.abs(ts[:, None] - known).min(axis=1) > 1e-9]
-        if len(missing):
-            raise ValueError(
-                f"the family has no model for the threshold {missing[0]:g}; its thresholds are "
-                f"{', '.join(f'{t:g}' for t in known)}"
-            )
+        threshold_places(ts, np.asarray(own, dtype=np.float64), "the family")
     return ts
 
 
