@@ -139,7 +139,7 @@ def check_flag(value: object, name: str) -> bool:
 
 
 def check_generator(random_state: Any) -> np.random.Generator:
-    """Return NumPy's generator of a seed; a generator is itself.
+    """Return NumPy's generator of a seed; a generator is itself, a RandomState gives its seed.
 
     Examples
     --------
@@ -149,6 +149,8 @@ def check_generator(random_state: Any) -> np.random.Generator:
     ValueError: random_state must be None, a whole number of 0 or more or a NumPy generator, got \
 -1; the same number gives the same answer again
     """
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:

@@ -1,5 +1,6 @@
 """Experiments against plain loops: who was drawn, what was fitted, how it was judged."""
 
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -8,11 +9,14 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
 
 import tailoredbayes as tb
 from tailoredbayes.evaluation.refits import seeded
 
 TS = [0.2, 0.4]
+experiment = partial(tb.experiment, random_state=0)  # unless a test says otherwise
 
 
 def rows(n=400, seed=0, events=0.4):
@@ -54,7 +58,7 @@ MODEL = LogisticRegression()
 class TestWhoIsDrawn:
     def test_test_rows_are_split_off_stratified_and_anew(self, recorder):
         X, y = rows()
-        tb.experiment(recorder, X, y, thresholds=TS, repetitions=3, test_size=0.25, random_state=0)
+        experiment(recorder, X, y, thresholds=TS, repetitions=3, test_size=0.25, random_state=0)
         assert len(Recorder.seen) == 3
         for (train, labels, _), test in zip(Recorder.seen, Recorder.asked, strict=True):
             assert sorted([*train, *test]) == list(range(400))
@@ -65,7 +69,7 @@ class TestWhoIsDrawn:
     def test_samples_have_the_size_and_prevalence_asked_for(self, recorder):
         X, y = rows()
         X_test, y_test = rows(seed=1)
-        found = tb.experiment(
+        found = experiment(
             recorder, X, y, X_test, y_test, thresholds=TS, n=[50, 100], prevalence=[0.1, 0.5],
             repetitions=2, random_state=0,
         )  # fmt: skip
@@ -81,18 +85,18 @@ class TestWhoIsDrawn:
 
     def test_a_prevalence_alone_takes_as_many_rows_as_it_leaves(self, recorder):
         X, y = rows()  # 160 events, 240 others
-        tb.experiment(recorder, X, y, X, y, thresholds=TS, prevalence=0.5, repetitions=1)
-        tb.experiment(recorder, X, y, X, y, thresholds=TS, prevalence=0.1, repetitions=1)
+        experiment(recorder, X, y, X, y, thresholds=TS, prevalence=0.5, repetitions=1)
+        experiment(recorder, X, y, X, y, thresholds=TS, prevalence=0.1, repetitions=1)
         assert [(len(a), int(b.sum())) for a, b, _ in Recorder.seen] == [(320, 160), (266, 27)]
 
     def test_a_size_alone_keeps_the_prevalence(self, recorder):
         X, y = rows()
-        tb.experiment(recorder, X, y, X, y, thresholds=TS, n=50, repetitions=1)
+        experiment(recorder, X, y, X, y, thresholds=TS, n=50, repetitions=1)
         assert [int(labels.sum()) for _, labels, _ in Recorder.seen] == [20]
 
     def test_mislabelled_events_are_recorded_as_none_and_the_test_rows_are_right(self, recorder):
         X, y = rows()
-        found = tb.experiment(
+        found = experiment(
             recorder, X, y, X, y, thresholds=[0.2], mislabelled=[0, 0.25], repetitions=2,
             random_state=0,
         )  # fmt: skip
@@ -106,7 +110,7 @@ class TestWhoIsDrawn:
     def test_the_spared_learn_from_right_labels_on_the_same_rows(self, recorder):
         X, y = rows()
         models = {"wrong": recorder, "right": Recorder()}
-        tb.experiment(
+        experiment(
             models, X, y, X, y, thresholds=TS, n=100, mislabelled=0.5, spared="right",
             repetitions=1, random_state=0,
         )  # fmt: skip
@@ -115,13 +119,34 @@ class TestWhoIsDrawn:
         np.testing.assert_array_equal(right, y[other])
         assert wrong.sum() == 20
 
-    def test_open_seeds_are_filled_and_differ_and_given_ones_stay(self, recorder):
+    def test_every_fit_has_a_seed_of_its_own(self, recorder):
         X, y = rows()
         models = {"open": recorder, "given": Recorder(random_state=7)}
-        tb.experiment(models, X, y, X, y, thresholds=TS, repetitions=3, random_state=0)
+        experiment(models, X, y, X, y, thresholds=TS, repetitions=3, random_state=0)
         seeds = [seed for _, _, seed in Recorder.seen]
-        assert seeds[1::2] == [7, 7, 7]
-        assert len(set(seeds[::2])) == 3
+        assert len(set(seeds)) == 6
+        assert 7 not in seeds
+        assert models["given"].random_state == 7
+
+
+class Kept(tb.TailoredFamily):
+    """A family that is kept when it has been fitted."""
+
+    fitted: ClassVar = []
+
+    def fit(self, X, y, **more):
+        Kept.fitted.append(super().fit(X, y, **more))
+        return self
+
+
+class Told(LogisticRegression):
+    """A classifier that keeps the reference risk that it was given."""
+
+    given: ClassVar = []
+
+    def fit(self, X, y, reference_risk=None):
+        Told.given.append(reference_risk)
+        return super().fit(X, y)
 
 
 class TestHowItIsJudged:
@@ -129,13 +154,13 @@ class TestHowItIsJudged:
     def test_net_benefit_and_errors_are_those_of_the_plain_evaluations(self, prevalence):
         (X, y), (X_test, y_test) = rows(), rows(seed=1)
         models = {"x": LogisticRegression(), "flat": LogisticRegression(C=1e-3)}
-        found = tb.experiment(
+        found = experiment(
             models, X[["x"]], y, X_test[["x"]], y_test, thresholds=TS, prevalence=prevalence,
             n=200, repetitions=2, random_state=3,
         )  # fmt: skip
         assert found.n_test == 400
         # With all rows, no draw is left: the plain fit is the same one.
-        everyone = tb.experiment(
+        everyone = experiment(
             models, X[["x"]], y, X_test[["x"]], y_test, thresholds=TS, repetitions=2
         )
         fits = {name: model.fit(X[["x"]], y) for name, model in models.items()}
@@ -151,7 +176,7 @@ class TestHowItIsJudged:
     def test_a_prevalence_is_that_of_the_population_judged(self):
         (X, y), (X_test, y_test) = rows(), rows(seed=1)
         risk = 1 / (1 + np.exp(-X_test["x"].to_numpy()))
-        found = tb.experiment(
+        found = experiment(
             {"fixed": risk}, X, y, X_test, y_test, thresholds=TS, prevalence=0.1, repetitions=1
         )
         for t, value in zip(TS, found.net_benefit[0, 0], strict=True):
@@ -159,20 +184,62 @@ class TestHowItIsJudged:
 
     def test_a_family_brings_standard_bayes_along(self):
         (X, y), (X_test, y_test) = rows(), rows(seed=1)
-        family = tb.TailoredFamily(TS, discount=5, draws=200, random_state=1)
-        found = tb.experiment(family, X[["x"]], y, X_test[["x"]], y_test, repetitions=2)
+        Kept.fitted = []
+        family = Kept([0.4, 0.2], discount=5, draws=200)  # in the order given
+        found = experiment(family, X[["x"]], y, X_test[["x"]], y_test, repetitions=2)
         assert found.models == ("TB", "SB")
-        np.testing.assert_array_equal(found.thresholds, TS)
-        curve = tb.decision_curve(y_test, family.fit(X[["x"]], y), X=X_test[["x"]])
-        assert curve.models == ("TB", "SB", "all", "none")
-        np.testing.assert_allclose(found.net_benefit[0], curve.net_benefit[:2])
+        np.testing.assert_array_equal(found.thresholds, [0.4, 0.2])
+        for fitted, net_benefit in zip(Kept.fitted, found.net_benefit, strict=True):
+            curve = tb.decision_curve(y_test, fitted, [0.4, 0.2], X=X_test[["x"]])
+            assert curve.models == ("TB", "SB", "all", "none")
+            np.testing.assert_allclose(net_benefit, curve.net_benefit[:2])
+
+    def test_standard_bayes_is_that_of_a_family_that_is_not_spared(self):
+        (X, y), (X_test, y_test) = rows(), rows(seed=1)
+        Kept.fitted = []
+        found = experiment(
+            {"right": Kept([0.3], discount=5, draws=200), "TB": Kept([0.3], discount=5, draws=200)},
+            X[["x"]], y, X_test[["x"]], y_test, mislabelled=0.6, spared="right", repetitions=1,
+            random_state=0,
+        )  # fmt: skip
+        right, wrong = (
+            tb.net_benefit(y_test, one.standard_.risk(X_test[["x"]]), 0.3) for one in Kept.fitted
+        )
+        assert found.models == ("right", "TB", "SB")
+        assert right > wrong + 0.01
+        assert found.net_benefit[0, 2, 0] == pytest.approx(wrong)
+
+    def test_risks_by_threshold_keep_to_their_columns(self):
+        (X, y), (X_test, y_test) = rows(), rows(seed=1)
+        risk = 1 / (1 + np.exp(-X_test["x"].to_numpy()))
+        models, ts = {"m": np.column_stack([risk, risk / 2])}, [0.4, 0.2]
+        found = experiment(models, X, y, X_test, y_test, thresholds=ts, repetitions=1)
+        plain = tb.decision_curve(y_test, models, ts)
+        np.testing.assert_allclose(found.net_benefit[0, 0], plain.net_benefit[0])
+
+    def test_a_pipeline_hands_the_reference_risk_to_its_last_step(self):
+        X, y = rows()
+        pi_u = np.linspace(0.1, 0.9, 400)
+        Told.given = []
+        models = {"alone": Told(), "in a pipeline": make_pipeline("passthrough", Told())}
+        experiment(models, X, y, thresholds=TS, reference_risk=pi_u, repetitions=1)
+        alone, piped = Told.given
+        assert len(alone) == 280
+        assert set(alone) < set(pi_u)
+        np.testing.assert_array_equal(alone, piped)
+
+    def test_repetitions_differ_whatever_seed_a_model_brings(self):
+        (X, y), (X_test, y_test) = rows(), rows(seed=1)
+        family = tb.TailoredFamily([0.3], design="split", discount=50, draws=200, random_state=3)
+        found = experiment(family, X[["x"]], y, X_test[["x"]], y_test, repetitions=4)
+        assert found.difference("TB", "SB").standard_error[0, 0] > 0
 
     def test_frozen_models_and_risks_are_judged_as_they_are(self):
         (X, y), (X_test, y_test) = rows(), rows(seed=1)
         fitted = LogisticRegression().fit(X[["x"]], y)
         risk = fitted.predict_proba(X_test[["x"]])[:, 1]
         models = {"frozen": FrozenEstimator(fitted), "risk": risk}
-        found = tb.experiment(
+        found = experiment(
             models, X[["x"]], y, X_test[["x"]], y_test, thresholds=TS, n=50, mislabelled=0.5,
             repetitions=2,
         )  # fmt: skip
@@ -186,7 +253,7 @@ class TestHowItIsJudged:
         X, y = rows()
         pi_u = 1 / (1 + np.exp(-2 * X["x"].to_numpy() - 1))
         family = tb.TailoredFamily(TS, discount=5, draws=200)
-        found = tb.experiment(
+        found = experiment(
             {"TB": family, "who": recorder}, X, y, reference_risk=pi_u,
             recalibrate=recalibrate, repetitions=1, random_state=0,
         )  # fmt: skip
@@ -205,7 +272,7 @@ class TestHowItIsJudged:
         X, y = rows()
         family = tb.TailoredFamily(TS, draws=200, sampler="laplace")
         one, other, third = (
-            tb.experiment(
+            experiment(
                 family, X[["x"]], y, n=[100, 150], repetitions=2, n_jobs=jobs, random_state=seed
             ).to_frame()
             for jobs, seed in ((None, 0), (2, 0), (None, 1))
@@ -218,7 +285,7 @@ class TestWhatComesOfIt:
     def test_a_difference_is_the_mean_over_repetitions_with_both_errors(self):
         X, y = rows()
         models = {"x": LogisticRegression(), "flat": LogisticRegression(C=1e-4)}
-        found = tb.experiment(models, X[["x"]], y, thresholds=TS, repetitions=4, random_state=0)
+        found = experiment(models, X[["x"]], y, thresholds=TS, repetitions=4, random_state=0)
         record = found.difference("x", "flat")
         wide = found.to_frame()
         gain = wide["x"] - wide["flat"]
@@ -236,7 +303,7 @@ class TestWhatComesOfIt:
     def test_where_settings_vary_grids_take_them_apart(self):
         X, y = rows()
         family = tb.TailoredFamily(TS, discount=5, draws=200)
-        found = tb.experiment(family, X[["x"]], y, n=[60, 120], mislabelled=[0, 0.3], repetitions=2)
+        found = experiment(family, X[["x"]], y, n=[60, 120], mislabelled=[0, 0.3], repetitions=2)
         with pytest.raises(ValueError, match="its mislabelled and n varied; difference_grid"):
             found.difference("TB", "SB")
         grid = tb.difference_grid(found, panel="mislabelled", line="n")
@@ -253,7 +320,7 @@ class TestWhatComesOfIt:
     def test_net_benefits_have_a_line_a_model_and_a_panel_a_setting(self):
         X, y = rows()
         family = tb.TailoredFamily(TS, discount=5, draws=200)
-        found = tb.experiment(family, X[["x"]], y, mislabelled=[0, 0.3], repetitions=2)
+        found = experiment(family, X[["x"]], y, mislabelled=[0, 0.3], repetitions=2)
         levels = tb.net_benefit_grid(found)
         assert levels.panel == "mislabelled"
         assert list(levels.to_frame()["line"].unique()) == ["TB", "SB"]
@@ -262,9 +329,40 @@ class TestWhatComesOfIt:
         table = levels.to_frame()
         np.testing.assert_allclose(table.loc[table["line"] == "SB", "mean"], expected)
 
+    def test_a_prevalence_that_sets_the_size_is_one_setting(self):
+        X, y = rows()
+        family = tb.TailoredFamily(TS, discount=5, draws=200)
+        found = experiment(family, X[["x"]], y, prevalence=[0.1, 0.3], repetitions=2)
+        assert found.varied == ("prevalence",)
+        assert found.to_frame()["n"].nunique() == 2
+        assert tb.net_benefit_grid(found).panel == "prevalence"
+        assert tb.difference_grid(found).panel == "prevalence"
+
+    def test_a_model_may_be_called_model(self):
+        X, y = rows()
+        models = {"model": MODEL, "SB": LogisticRegression(C=1e-3)}
+        found = experiment(models, X[["x"]], y, thresholds=[0.3], repetitions=2)
+        grid = tb.difference_grid(found).to_frame()
+        assert grid["panel"].tolist() == ["model"]
+        assert grid["repetitions"].tolist() == [2]
+        gain = (found.net_benefit[:, 0] - found.net_benefit[:, 1]).mean()
+        assert grid["mean"].item() == pytest.approx(gain)
+
+    def test_what_there_is_nothing_to_compare_with_is_said(self):
+        X, y = rows()
+        found = experiment(MODEL, X[["x"]], y, thresholds=[0.3], repetitions=2)
+        assert found.models == ("model",)
+        with pytest.raises(ValueError, match="two models or more for a difference, got 'model'"):
+            tb.plots.net_benefit_difference(found)
+        with pytest.raises(ValueError, match=r"against must name a model .* got 'SB'; they"):
+            tb.difference_grid(found)
+        once = experiment({"a": MODEL, "b": MODEL}, X[["x"]], y, thresholds=TS, repetitions=1)
+        with pytest.raises(ValueError, match="at least 2 repetitions for a standard error"):
+            once.difference("a", "b")
+
     def test_three_settings_are_too_many_for_a_grid(self):
         X, y = rows()
-        found = tb.experiment(
+        found = experiment(
             {"TB": MODEL, "SB": MODEL}, X[["x"]], y, thresholds=TS, n=[50, 60],
             prevalence=[0.3, 0.5], mislabelled=[0, 0.1], repetitions=1,
         )  # fmt: skip
@@ -278,7 +376,7 @@ class TestWhatComesOfIt:
             name: tb.TailoredFamily(TS, discount=5, draws=200, distance=name)
             for name in ("squared", "absolute")
         }
-        found = tb.experiment(models, X[["x"]], y, repetitions=2, random_state=0)
+        found = experiment(models, X[["x"]], y, repetitions=2, random_state=0)
         grid = tb.difference_grid(found).to_frame()  # where no setting varied
         assert list(grid["panel"].unique()) == ["squared", "absolute"]
         wide = found.to_frame()
@@ -299,8 +397,25 @@ class TestWhatComesOfIt:
             "X_test and y_test must have the same length, got 3 and 2",
         ),
         ({"models": {}}, "models must name at least one model"),
-        ({"models": {"n": MODEL}}, "models may not be named 'n'"),
-        ({"models": {"a": np.full(400, 0.3)}}, "risks need test rows of their own"),
+        ({"models": {"n": MODEL}}, "models may not be named 'n', which is a column"),
+        ({"models": {"all": MODEL}}, "models may not be named 'all', which is treating all"),
+        ({"models": {1: MODEL, "1": MODEL}}, "models must have names that differ as text"),
+        ({"models": {"a": np.full(400, 0.3)}}, "needs test rows of its own"),
+        ({"models": {"a": FrozenEstimator(MODEL)}}, "got a frozen model: .* test rows of its own"),
+        ({"models": LogisticRegression}, "must be an estimator, got the class Logistic"),
+        ({"models": {"a": SVC()}}, "must be a classifier with fit and predict_proba, got SVC"),
+        (
+            {"models": {"a": tb.TailoredLogisticRegression(0.3, pos_label=0)}},
+            "must take 1 for the event, as y does, got pos_label=0",
+        ),
+        (
+            {"models": {"a": np.full(3, 0.3)}, "X_test": np.ones((4, 1)), "y_test": [0, 1, 0, 1]},
+            r"models\['a'\] must have the same length",
+        ),
+        ({"reference_risk": np.full(400, 0.3)}, "reference_risk needs a model whose fit takes it"),
+        ({"thresholds": [0.3, 0.3]}, "thresholds must differ"),
+        ({"n": [280, None]}, "settings must differ, got n = 280 at a prevalence of 0.4 twice"),
+        ({"n": np.array([[50, 60]])}, "n must be one value or several that differ"),
         ({"X_test": np.ones((3, 1))}, "X_test must come with y_test"),
         ({"thresholds": None}, "thresholds must be given where no model is a family"),
         ({"thresholds": [1.0]}, "threshold"),
@@ -325,27 +440,43 @@ def test_bad_input_is_named(change, words):
     X, y = rows()
     given = {"models": {"a": MODEL}, "X": X[["x"]], "y": y, "thresholds": TS, **change}
     with pytest.raises((ValueError, TypeError), match=words):
-        tb.experiment(given.pop("models"), given.pop("X"), given.pop("y"), **given)
+        experiment(given.pop("models"), given.pop("X"), given.pop("y"), **given)
+
+
+def test_a_familys_only_threshold_may_be_a_number():
+    X, y = rows()
+    family = tb.TailoredFamily(0.3, discount=5, draws=200)
+    assert experiment(family, X[["x"]], y, repetitions=1).thresholds.tolist() == [0.3]
+    assert tb.optimism(family, X[["x"]], y, repeats=1).to_frame()["threshold"].max() == 0.3
+
+
+def test_seeds_may_be_scikit_learns_or_numpys():
+    X, y = rows()
+    given = {"thresholds": TS, "repetitions": 2}
+    found = [
+        experiment({"a": MODEL}, X[["x"]], y, random_state=seed, **given).to_frame()
+        for seed in (np.random.RandomState(3), np.random.RandomState(3), np.random.default_rng(3))
+    ]
+    assert found[0].equals(found[1])
+    assert not found[0].equals(found[2])
 
 
 def test_a_family_without_a_model_for_the_threshold_is_named():
     X, y = rows()
     with pytest.raises(ValueError, match=r"models\['TB'\] has no model for the threshold 0.3"):
-        tb.experiment(tb.TailoredFamily(TS), X[["x"]], y, thresholds=0.3)
+        experiment(tb.TailoredFamily(TS), X[["x"]], y, thresholds=0.3)
 
 
 def test_a_fit_that_fails_says_on_which_sample():
     X, y = rows()
     broken = LogisticRegression(C=-1)
     with pytest.raises(ValueError, match="C") as failed:
-        tb.experiment({"broken": broken}, X[["x"]], y, thresholds=TS, n=50, repetitions=1)
+        experiment({"broken": broken}, X[["x"]], y, thresholds=TS, n=50, repetitions=1)
     [note] = failed.value.__notes__
     assert note.startswith("fitting 'broken' to the sample with prevalence = 0.4")
     assert note.endswith("n = 50, repetition 0")
 
 
 def test_nested_seeds_are_filled():
-    from sklearn.pipeline import make_pipeline
-
     found = seeded(make_pipeline(LogisticRegression()), np.random.default_rng(0))
     assert found[-1].random_state is not None

@@ -499,6 +499,11 @@ def _chosen(source: _Source, columns: Sequence[str] | None) -> list[str]:
     """Return the covariates asked for."""
     if columns is None:
         return list(source.features)
+    if not isinstance(columns, Sequence):
+        raise TypeError(
+            f"columns must be names of covariates of {source.file}, got {columns!r}; there are "
+            f"{', '.join(source.features)}"
+        )
     features = [columns] if isinstance(columns, str) else list(columns)
     unknown = [name for name in features if name not in source.features]
     if unknown or not features or len(set(features)) < len(features):

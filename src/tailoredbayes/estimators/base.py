@@ -45,8 +45,6 @@ Floats = NDArray[np.float64]
 
 def generator(random_state: Any) -> np.random.Generator:
     """Accept scikit-learn's seeds and NumPy's generators."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31, size=4))
     if isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state.integers(2**63))
     return check_generator(random_state)

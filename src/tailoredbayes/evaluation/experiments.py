@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing as take_rows
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
@@ -30,12 +31,17 @@ from tailoredbayes.checks import (
     check_thresholds,
     check_whole_number,
 )
-from tailoredbayes.evaluation.cells import NONE, check_models_named, contrast, enter
+from tailoredbayes.evaluation.cells import ALL, NONE, check_models_named, contrast, enter
 from tailoredbayes.evaluation.differences import ResplitDifference, resplit_difference
 from tailoredbayes.evaluation.mislabelling import mislabelled_rows
-from tailoredbayes.evaluation.models import threshold_places
-from tailoredbayes.evaluation.refits import fit_anew
-from tailoredbayes.reference import recalibration
+from tailoredbayes.evaluation.models import (
+    model_risks,
+    named_models,
+    own_event,
+    threshold_places,
+)
+from tailoredbayes.evaluation.refits import fit_anew, takes
+from tailoredbayes.reference import check_predicts, recalibration
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,6 +72,8 @@ class Experiment:
     (fits, models, models, thresholds)."""
     n_test: int
     """Test rows of each fit."""
+    varied: tuple[str, ...] = ()
+    """Settings that were given several values, those that vary most slowly first."""
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row a fit and threshold, with each model's net benefit in its column.
@@ -85,11 +93,6 @@ class Experiment:
             columns[name] = self.net_benefit[:, place].ravel()
         return pd.DataFrame(columns)
 
-    @property
-    def varied(self) -> tuple[str, ...]:
-        """Settings that took several values, those that varied most slowly first."""
-        return tuple(n for n in _SETTINGS if len({at[n] for at in self.settings}) > 1)
-
     def difference(self, model: str, against: str) -> ResplitDifference:
         """Return the mean of a difference over the repetitions, with the paper's standard error.
 
@@ -100,6 +103,11 @@ class Experiment:
             raise ValueError(
                 "the experiment must have one setting for a single difference, but its "
                 f"{' and '.join(self.varied)} varied; difference_grid takes them apart"
+            )
+        if len(self.settings) < 2:
+            raise ValueError(
+                "the experiment must have at least 2 repetitions for a standard error over them, "
+                "got 1; run it with repetitions=5"
             )
         one, other = self.models.index(model), self.models.index(against)
         return resplit_difference(
@@ -113,6 +121,11 @@ class Experiment:
     @property
     def differences(self) -> tuple[ResplitDifference, ...]:
         """The first model less each of the others."""
+        if len(self.models) < 2:
+            raise ValueError(
+                f"the experiment must have two models or more for a difference, got "
+                f"{self.models[0]!r} alone; add the one to compare it with"
+            )
         return tuple(self.difference(self.models[0], other) for other in self.models[1:])
 
     def __repr__(self) -> str:
@@ -148,7 +161,8 @@ def experiment(
     1. splits off test rows, stratified, unless there are some of their own;
     2. draws n of the other rows without replacement, a share ``prevalence`` of them events;
     3. records a share ``mislabelled`` of their events as non-events;
-    4. fits every model to them, with seeds of its own, the search for the discount included;
+    4. fits every model to them, the search for the discount included, with seeds of this fit's
+       own: a ``random_state`` that a model brings is overruled;
     5. judges the models on the test rows, whose labels are right. Where a prevalence was asked for
        the test rows stand for a population of that prevalence, as in :func:`decision_curve`.
 
@@ -158,9 +172,10 @@ def experiment(
     Parameters
     ----------
     models
-        {name: unfitted estimator}; a fitted one in ``sklearn.frozen.FrozenEstimator``, or an array
-        of risks of the test rows, is judged as it is. The standard Bayes of a family is judged as
-        "SB", unless another model has the name; a family alone is "TB".
+        {name: unfitted estimator}. Where the test rows are given, a fitted one in
+        ``sklearn.frozen.FrozenEstimator``, or an array of risks of the test rows, is judged as it
+        is. The standard Bayes of a family, of the first that is not spared, is judged as "SB",
+        unless another model has the name; a family alone is "TB".
     X, y
         Rows to learn from, and their outcomes, 0 and 1.
     X_test, y_test
@@ -181,8 +196,8 @@ def experiment(
     test_size
         Share of the rows that are split off to judge by.
     reference_risk
-        pi_u of ``X`` from outside, for models that take it. If the test rows are split off it is
-        judged as well, as "reference".
+        pi_u of ``X`` from outside, for models whose fit takes it. If the test rows are split off
+        it is judged as well, as "reference".
     recalibrate
         Whether it is recalibrated by the training rows first.
     n_jobs
@@ -219,7 +234,9 @@ def experiment(
         named, X, y, X_test, y_test, thresholds, spared, test_size, reference_risk, recalibrate
     )
     reps = check_whole_number(repetitions, "repetitions", at_least=1)
-    samples = list(_samples(task, n, prevalence, mislabelled))
+    given = {"prevalence": prevalence, "mislabelled": mislabelled, "n": n}
+    values = {name: _several(value, name) for name, value in given.items()}
+    samples = list(_samples(task, **values))
     generator = check_generator(random_state)
     splits = [task.split(rng) for rng in generator.spawn(reps)]
     cells = [(sample, repetition) for sample in samples for repetition in range(reps)]
@@ -230,7 +247,8 @@ def experiment(
     net_benefit, error = (np.stack(part) for part in zip(*found, strict=True))
     settings = tuple({**sample.told, "repetition": r} for sample, r in cells)
     n_test = len(splits[0][1])
-    return Experiment(task.names, task.thresholds, settings, net_benefit, error, n_test)
+    varied = tuple(name for name in _SETTINGS if len(values[name]) > 1)
+    return Experiment(task.names, task.thresholds, settings, net_benefit, error, n_test, varied)
 
 
 # --- The task ---------------------------------------------------------------------------------
@@ -295,17 +313,13 @@ class _Sample:
 
 
 def _samples(
-    task: _Task,
-    n: int | Sequence[int] | None,
-    prevalence: float | Sequence[float] | None,
-    mislabelled: float | Sequence[float],
+    task: _Task, prevalence: list[Any], mislabelled: list[Any], n: list[Any]
 ) -> Iterator[_Sample]:
-    """Give every setting, those that vary most slowly first: prevalence, mislabelled, n."""
+    """Give every setting, those that vary most slowly first."""
     events, others = task.left
     own = float(task.event.mean())
-    for share, wrong, size in product(
-        _several(prevalence, "prevalence"), _several(mislabelled, "mislabelled"), _several(n, "n")
-    ):
+    made: set[tuple[int, int, float]] = set()
+    for share, wrong, size in product(prevalence, mislabelled, n):
         advice = "pass shares such as 0.1 or [0.1, 0.3]"
         missed = check_number(wrong, "mislabelled", at_least=0, below=1, advice=advice)
         if share is not None:
@@ -331,6 +345,12 @@ def _samples(
                 f"{round(missed * wanted[0])} of them mislabelled, and {wanted[1]} non-events at "
                 f"n = {sum(wanted)} and a prevalence of {target:.3g}; take a larger n"
             )
+        if (*wanted, missed) in made:
+            raise ValueError(
+                f"settings must differ, got n = {sum(wanted)} at a prevalence of {target:.3g} "
+                "twice; None stands for all rows and for the prevalence of y"
+            )
+        made.add((*wanted, missed))
         told = {"prevalence": target, "mislabelled": missed, "n": sum(wanted)}
         yield _Sample(*wanted, share, told)
 
@@ -359,7 +379,13 @@ def _fit_and_judge(
         labels = (right if name in task.spared else recorded).astype(np.int64)
         try:
             judged[name] = fit_anew(
-                model, X, labels, seed, reference_risk=pi_u, recalibrate=task.recalibrate or None
+                model,
+                X,
+                labels,
+                seed,
+                overrule=True,
+                reference_risk=pi_u,
+                recalibrate=task.recalibrate or None,
             )
         except Exception as error:
             told = ", ".join(f"{key} = {value:.3g}" for key, value in sample.told.items())
@@ -369,8 +395,9 @@ def _fit_and_judge(
         if name not in judged and name == _REFERENCE:
             judged[name] = task.outside(test, rows, recorded)
         elif name not in judged:
-            family = next(one for one in judged.values() if hasattr(one, "standard_"))
-            judged[name] = family.standard_
+            families = [key for key, one in judged.items() if hasattr(one, "standard_")]
+            first = next((key for key in families if key not in task.spared), families[0])
+            judged[name] = judged[first].standard_
     return _judge(task, {name: judged[name] for name in task.names}, test, sample.prevalence)
 
 
@@ -420,20 +447,11 @@ def _task(
         event_test = check_outcome(y_test, "y_test")
         check_both_classes(event_test, "y_test")
         _check_length(X_test, event_test, "X_test", "y_test")
-    named = {str(name): model for name, model in models.items()}
+    named = {str(name): model for name, model in named_models(models, "models").items()}
     if not named:
         raise ValueError("models must name at least one model, got none")
     for name, model in named.items():
-        if name in _COLUMNS:
-            raise ValueError(
-                f"models may not be named {name!r}, which is a column of the result; choose "
-                "another name"
-            )
-        if not hasattr(model, "fit") and event_test is None:
-            raise ValueError(
-                f"models[{name!r}] must be an estimator, got a {type(model).__name__}; risks need "
-                "test rows of their own, X_test and y_test"
-            )
+        _check_model(name, model, apart=event_test is not None)
     pi_u = None if reference_risk is None else check_risk(reference_risk, "reference_risk")
     check_same_length(y=event, reference_risk=pi_u)
     names = list(named)
@@ -441,6 +459,15 @@ def _task(
         names.append(_REFERENCE)
     if any(hasattr(model, "thresholds") for model in named.values()) and _SB not in named:
         names.append(_SB)
+    if pi_u is not None and not any(takes(model, "reference_risk") for model in named.values()):
+        raise ValueError(
+            "reference_risk needs a model whose fit takes it, such as a TailoredFamily, got "
+            f"{', '.join(type(model).__name__ for model in named.values())}"
+        )
+    chosen = _thresholds(named, thresholds)
+    risks = {name: model for name, model in named.items() if not hasattr(model, "fit")}
+    if risks and event_test is not None:
+        model_risks(risks, event_test, thresholds=chosen, name="models")
     learn_right = [spared] if isinstance(spared, str) else list(spared)
     check_models_named(learn_right, named, "spared")
     advice = "pass the share of rows to judge by, such as 0.3"
@@ -460,12 +487,36 @@ def _task(
         event,
         X_test,
         event_test,
-        _thresholds(named, thresholds),
+        chosen,
         frozenset(learn_right),
         share,
         pi_u,
         flag,
     )
+
+
+def _check_model(name: str, model: Any, *, apart: bool) -> None:
+    """Refuse what cannot be fitted and judged; ``apart`` where the test rows are given."""
+    label = f"models[{name!r}]"
+    if name in _COLUMNS or name in (ALL, NONE):
+        taken = "treating all or none" if name in (ALL, NONE) else "a column of the result"
+        raise ValueError(f"models may not be named {name!r}, which is {taken}; choose another name")
+    if isinstance(model, type):
+        raise TypeError(f"{label} must be an estimator, got the class {model.__name__}; call it")
+    if not apart and (isinstance(model, FrozenEstimator) or not hasattr(model, "fit")):
+        kind = "a frozen model" if hasattr(model, "fit") else f"a {type(model).__name__}"
+        raise ValueError(
+            f"{label} must be an estimator to fit, got {kind}: what is not fitted anew may have "
+            "learnt from the rows that are split off, and needs test rows of its own, X_test and "
+            "y_test"
+        )
+    if hasattr(model, "fit") and not hasattr(model, "thresholds"):
+        check_predicts(model, label)
+    if own_event(model) not in (None, 1):
+        raise ValueError(
+            f"{label} must take 1 for the event, as y does, got pos_label={own_event(model)!r}; "
+            "leave it None"
+        )
 
 
 def _check_length(X: Any, event: BoolArray, name: str, outcome: str) -> None:
@@ -485,7 +536,9 @@ def _thresholds(models: Mapping[str, Any], thresholds: ArrayLike | None) -> Floa
                 "matter to the decision"
             )
         thresholds = next(iter(own.values()))
-    chosen = np.sort(np.atleast_1d(check_thresholds(np.asarray(thresholds, dtype=np.float64))))
+    chosen = np.atleast_1d(check_thresholds(np.asarray(thresholds, dtype=np.float64)))
+    if len(np.unique(chosen)) < len(chosen):
+        raise ValueError(f"thresholds must differ, got {np.sort(chosen).tolist()}")
     for name, theirs in own.items():
         threshold_places(chosen, np.asarray(theirs, dtype=np.float64), f"models[{name!r}]")
     return chosen
@@ -494,6 +547,6 @@ def _thresholds(models: Mapping[str, Any], thresholds: ArrayLike | None) -> Floa
 def _several(values: Any, name: str) -> list[Any]:
     """Return one value or several as a list of different ones."""
     given = [values] if values is None or np.ndim(values) == 0 else list(values)
-    if not given or len(set(given)) < len(given):
+    if any(np.ndim(value) for value in given) or not given or len(set(given)) < len(given):
         raise ValueError(f"{name} must be one value or several that differ, got {values!r}")
     return given

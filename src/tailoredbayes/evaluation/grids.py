@@ -89,19 +89,25 @@ def difference_grid(
     """
     import pandas as pd
 
+    several = panel == "model" and "model" not in getattr(cells, "columns", ())
     if _is_experiment(cells):
         against = "SB" if against is None else against
+        if against not in cells.models:
+            raise ValueError(
+                f"against must name a model of the experiment, got {against!r}; they are "
+                f"{', '.join(map(repr, cells.models))}"
+            )
         others = [name for name in cells.models if name != against]
         if panel is None and not cells.varied:
             panel = "model"
         panel, line = _told_apart(cells, panel, line, most=2)
-        model = (others if panel == "model" else others[:1]) if model is None else model
+        several = panel == "model"
+        model = (others if several else others[:1]) if model is None else model
         cells = cells.to_frame()
     if panel is None:
         raise ValueError("panel must name the column that tells the panels apart, got None")
     models = ["tailored"] if model is None else [model] if isinstance(model, str) else list(model)
     against = "standard" if against is None else against
-    several = panel == "model" and panel not in cells
     if not models or (len(models) > 1 and not several):
         raise ValueError(
             f"model must be one column where panels tell {panel} apart, got {len(models)}; with "

@@ -201,7 +201,7 @@ def miscalibration_cost(
     """
     import pandas as pd
 
-    if not hasattr(family, "thresholds") or not hasattr(family, "fit"):
+    if isinstance(family, type) or not hasattr(family, "thresholds"):
         raise TypeError(
             f"family must be an unfitted TailoredFamily, got a {type(family).__name__}; one of one "
             "threshold will do"
@@ -209,7 +209,7 @@ def miscalibration_cost(
     reps = check_whole_number(repetitions, "repetitions", at_least=1)
     tables = []
     for rng in check_generator(random_state).spawn(reps):
-        fresh = seeded(family, rng).set_params(random_state=int(rng.integers(2**31)))
+        fresh = seeded(family, rng, overrule=True)
         first = next(iter(fit_anew(fresh, X, y, rng).models_.values()))
         if first.reference_risk_ is None:
             raise ValueError(

@@ -114,6 +114,7 @@ def threshold_places(thresholds: Floats, own: Floats, label: str) -> NDArray[np.
     >>> threshold_places(np.array([0.5, 0.1]), np.array([0.1, 0.3, 0.5]), "models")
     array([2, 0])
     """
+    own = np.atleast_1d(own)
     places = np.abs(own[:, None] - thresholds).argmin(axis=0)
     missing = np.abs(own[places] - thresholds) > SAME_THRESHOLD
     if missing.any():

@@ -21,7 +21,13 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from tailoredbayes.checks import check_risk, check_same_length, check_thresholds, check_whole_number
+from tailoredbayes.checks import (
+    check_generator,
+    check_risk,
+    check_same_length,
+    check_thresholds,
+    check_whole_number,
+)
 from tailoredbayes.decision import harm_to_benefit
 from tailoredbayes.evaluation.calibration import cox_line, intercept_in_the_large
 from tailoredbayes.evaluation.models import own_event, threshold_places
@@ -178,7 +184,7 @@ def optimism(
     number = check_whole_number(
         _REPEATS[method] if repeats is None else repeats, "repeats", at_least=1
     )
-    rng = np.random.default_rng(random_state)
+    rng = check_generator(random_state)
     event = _event(y, own_event(estimator))
     task = _Task(
         estimator,
