@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
 import tailoredbayes as tb
-from tailoredbayes.evaluation.boundaries import _branches
+from tailoredbayes.evaluation.boundaries import _crossing
 from tailoredbayes.evaluation.smoothing import smoothed_share
 from tailoredbayes.predictive import expit
 from tailoredbayes.studies.generators import Simulation1, Simulation2, Simulation3
@@ -141,15 +141,47 @@ def test_a_classifiers_boundary_is_where_its_risk_is_the_threshold():
     (curve,) = record.curves
     assert record.names == ("left", "right")
     assert curve.low is None
-    assert curve.x2.shape == (1, len(curve.x1))
-    inside = np.isfinite(curve.x2[0])
-    assert inside.mean() > 0.5
+    assert len(curve.x2) == 1
+    ((x1, x2),) = curve.branches()
     (b1, b2), a = model.coef_[0], model.intercept_[0]
-    line = (np.log(0.4 / 0.6) - a - b1 * curve.x1) / b2
-    assert_allclose(curve.x2[0, inside], line[inside], atol=1e-5)
-    ends = np.quantile(X, [0.01, 0.99], axis=0)
-    assert_allclose((curve.x1[[0, -1]], record.x2_range), ends.T)
-    assert ((line[~inside] < ends[0, 1]) | (line[~inside] > ends[1, 1])).all()
+    assert_allclose(a + b1 * x1 + b2 * x2, np.log(0.4 / 0.6), atol=1e-4)
+    assert_allclose((record.x1_range, record.x2_range), np.quantile(X, [0.01, 0.99], axis=0).T)
+    ends = np.array([*record.x1_range, *record.x2_range])
+    for end in (0, -1):  # it goes from edge to edge
+        assert np.abs(ends - [x1[end], x1[end], x2[end], x2[end]]).min() < 1e-9
+    frame = record.to_frame()
+    assert_array_equal(frame[["x1", "x2"]], np.column_stack([x1, x2]))
+    assert frame["low"].isna().all()
+
+
+def test_a_plane_of_the_same_covariates_may_have_them_the_other_way_round():
+    _, X, y = simulated(400)
+    table = pd.DataFrame(X, columns=["left", "right"])
+    swapped = table[["right", "left"]]
+    models = {
+        "plain": LogisticRegression().fit(table, y),
+        "SB": tb.TailoredLogisticRegression(discount=0, draws=200, random_state=0).fit(table, y),
+    }
+    for curve in tb.decision_boundaries(models, 0.4, swapped).curves:
+        x1, x2 = next(curve.branches())
+        points = pd.DataFrame({"left": x2, "right": x1})
+        risk = models[curve.model].predict_proba(points)[:, 1]
+        assert_allclose(risk, 0.4, atol=0.01)  # of SB: the median of lines, not of risks
+    for model in models.values():
+        with pytest.raises(ValueError, match=r"left|feature names"):
+            tb.decision_boundaries({"SB": model}, 0.4, table.rename(columns={"left": "up"}))
+
+
+def test_slopes_are_told_from_the_intercept_by_name():
+    three = draws(np.tile([1.0, 2.0, 3.0], (4, 1)), ("a", "b", "c"))  # no intercept
+    with pytest.raises(ValueError, match="must have two covariates"):
+        tb.decision_boundaries(three, 0.5, X1)
+    one = draws(np.tile([1.0, 2.0], (4, 1)), ("intercept", "a"))
+    with pytest.raises(ValueError, match="must have two covariates"):
+        tb.decision_boundaries(one, 0.5, X1)
+    last = draws(np.tile([-1.0, 2.0, 0.5], (4, 1)), ("x0", "x1", "intercept"))
+    (curve,) = tb.decision_boundaries(last, 0.5, X1).curves
+    assert_allclose(curve.x2[0], (X1 - 0.5) / 2)
 
 
 def test_a_family_alone_is_drawn_with_its_standard_bayes():
@@ -160,27 +192,20 @@ def test_a_family_alone_is_drawn_with_its_standard_bayes():
     assert alone.equals(both)
 
 
-def test_branches_are_followed_as_long_as_they_go_on():
-    """A disc of radius 0.6 about (0, 0): two branches that end where they meet."""
+def test_a_surface_is_followed_round_and_upright():
     x = np.linspace(-1, 1, 201)
-    surface = 1 - np.hypot(*np.meshgrid(x, x, indexing="ij"))
-    found = _branches(surface, x, 0.4)
-    inside = np.abs(x) < 0.59
-    half = np.sqrt(0.36 - x[inside] ** 2)
-    assert found.shape == (2, 201)
-    assert_allclose(np.sort(found[:, inside], axis=0), [-half, half], atol=1e-3)
-    assert np.isnan(found[:, np.abs(x) > 0.61]).all()
-    assert np.isnan(_branches(surface, x, 2.0)).all()  # never crossed: one branch of nan
-
-
-def test_a_jump_is_no_branch():
-    surface = np.zeros((4, 101))
-    x2 = np.linspace(0, 1, 101)
-    for i, step in enumerate((0.2, 0.25, 0.8, 0.85)):
-        surface[i] = x2 >= step
-    found = _branches(surface, x2, 0.5)
-    assert found.shape == (2, 4)
-    assert np.isfinite(found).tolist() == [[True, True, False, False], [False, False, True, True]]
+    disc = 1 - np.hypot(*np.meshgrid(x, x, indexing="ij"))
+    ((x1, x2),) = _crossing("disc", 0.4, x, x, disc).branches()
+    assert_allclose(np.hypot(x1, x2), 0.6, atol=1e-3)
+    assert (x1[0], x2[0]) == (x1[-1], x2[-1])  # closed, where it is rightmost
+    assert x1[0] == x1.max() == pytest.approx(0.6, abs=1e-3)
+    wall = np.tile((x >= 0.305)[:, None], 201).astype(float)
+    ((x1, x2),) = _crossing("wall", 0.5, x, x, wall).branches()
+    assert_allclose(x1, 0.305, atol=0.005)
+    assert (x2.min(), x2.max()) == (-1, 1)
+    nothing = _crossing("disc", 2.0, x, x, disc)
+    assert len(list(nothing.branches())) == 1
+    assert not np.isfinite(nothing.x2).any()
 
 
 def test_smoothing_is_the_local_linear_regression_of_a_plain_loop():
@@ -205,11 +230,11 @@ def test_observed_boundaries_come_near_the_optimal_ones(t):
     """The share of 4000 rows, of some 2000 effective ones, has a standard error of 0.011, and the
     risk rises by 0.3 or more a unit of x2: 0.1 is more than two and a half of the largest."""
     simulation, X, y = simulated(20_000)
-    (curve,) = tb.observed_boundaries(X, y, t, span=0.2).curves
-    optimal = simulation.boundary(t, curve.x1)[0]
-    inside = (curve.x1 > 0.2) & (curve.x1 < 0.8) & (optimal > 0.2) & (optimal < 0.8)
+    ((x1, x2),) = tb.observed_boundaries(X, y, t, span=0.2).curves[0].branches()
+    optimal = simulation.boundary(t, x1)[0]
+    inside = (x1 > 0.2) & (x1 < 0.8) & (optimal > 0.2) & (optimal < 0.8)
     assert inside.sum() >= 8
-    assert_allclose(curve.x2[0, inside], optimal[inside], atol=0.1)
+    assert_allclose(x2[inside], optimal[inside], atol=0.1)
 
 
 def test_outcomes_add_what_is_observed_and_need_their_rows():

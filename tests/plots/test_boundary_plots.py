@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from drawn import bars, lines, shades
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import LogisticRegression
 
 import tailoredbayes as tb
 from tailoredbayes import plots
@@ -39,8 +40,38 @@ def test_rows_set_the_plane_and_what_is_observed_looks_like_the_optimum(records)
     record = tb.decision_boundaries(records.family, 0.3, records.X, records.y)
     ax = plots.boundaries(record)
     assert list(lines(ax)) == ["observed", "TB", "SB"]
-    assert (ax.get_ylim(), ax.get_xlim()) == (record.x2_range, tuple(record.curves[1].x1[[0, -1]]))
+    assert (ax.get_xlim(), ax.get_ylim()) == (record.x1_range, record.x2_range)
     assert {text.get_text() for text in ax.texts} == {"0.3"}
+
+
+def test_what_is_traced_keeps_its_models_look_and_what_is_not_there_is_said(records):
+    model = LogisticRegression().fit(records.X, records.y)
+    ax = plots.boundaries(tb.decision_boundaries({"plain": model}, [0.3, 0.999], records.X))
+    assert ax.get_lines()[0].get_linestyle() == "--"
+    assert {text.get_text() for text in ax.texts} == {"0.3", "not in view: plain at 0.999"}
+
+
+def test_points_keep_the_view_of_the_boundaries_with_room_at_its_edges(records):
+    record = tb.decision_boundaries(records.family, 0.3, records.X)
+    ax = plots.points(records.X, records.y, plots.boundaries(record))
+    for seen, plane in ((ax.get_xlim(), record.x1_range), (ax.get_ylim(), record.x2_range)):
+        room = 0.025 * (plane[1] - plane[0])
+        assert_allclose(seen, (plane[0] - room, plane[1] + room))
+
+
+def test_points_of_other_covariates_than_the_axes_are_refused(records):
+    table = pd.DataFrame(records.X.copy(), columns=["age", "nodes"])
+    ax = plots.points(table, records.y)
+    with pytest.raises(ValueError, match="of these axes, age and nodes, got nodes and age"):
+        plots.points(table[["nodes", "age"]], records.y, ax)
+    table.loc[3, "age"] = np.nan
+    with pytest.raises(ValueError, match="X must be finite, got nan at row 3"):
+        plots.points(table, records.y)
+
+
+def test_marked_points_are_called_as_asked(records):
+    ax = plots.points(records.X, records.y, marked=records.y, marked_label="flipped")
+    assert ax.get_legend_handles_labels()[1] == ["no event", "event, flipped"]
 
 
 def test_points_name_the_axes_by_their_columns(records):

@@ -136,6 +136,12 @@ def test_the_look_is_not_left_behind_after_an_error(records):
     assert mpl.rcParams == before
 
 
+def test_a_roles_own_name_comes_before_others_that_play_it():
+    found = styles(["TB", "SB, right labels", "SB"])
+    assert found["SB"] == ROLES["standard"]
+    assert found["SB, right labels"] not in ROLES.values()
+
+
 BACKEND = """
 import matplotlib
 from matplotlib.backends.backend_agg import *

@@ -12,6 +12,7 @@ simulation; of patients the smoothed share of events is the nearest there is to 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +49,6 @@ Floats = NDArray[np.float64]
 _IN_VIEW = 0.98
 # Points a side of the grid on which a model's risk, and that on which the rows are smoothed.
 _GRID, _COARSE = 201, 61
-# Crossings of neighbouring columns this near, in shares of the plane, are of one branch.
-_LINKED = 0.1
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Boundary:
     model, threshold
         Whose boundary, and at which risk.
     x1
-        Where it was asked for, (n,).
+        Where it was asked for, (n,); of a boundary that was traced, (branches, n).
     x2
         Where it lies, (branches, n): the median over the draws of a fit. nan where there is none.
     low, high
@@ -75,6 +74,15 @@ class Boundary:
     x2: Floats
     low: Floats | None = None
     high: Floats | None = None
+
+    def branches(self) -> Iterator[tuple[Floats, Floats]]:
+        """Give the path of each branch, (x1, x2)."""
+        for branch, x2 in enumerate(self.x2):
+            if self.x1.ndim == 1:
+                yield self.x1, x2
+            else:  # of its own length, filled up with nan
+                there = np.isfinite(x2)
+                yield self.x1[branch, there], x2[there]
 
 
 @dataclass(frozen=True)
@@ -90,13 +98,14 @@ class Boundaries:
     prob
         Outside its bands this share of the draws and half of the rest, or more, decide alike;
         None without bands.
-    x2_range
-        Bottom and top of the plane.
+    x1_range, x2_range
+        Ends of the plane.
     """
 
     curves: tuple[Boundary, ...]
     names: tuple[str, str]
     prob: float | None = None
+    x1_range: tuple[float, float] | None = None
     x2_range: tuple[float, float] | None = None
 
     def to_frame(self) -> pd.DataFrame:
@@ -110,14 +119,14 @@ class Boundaries:
                     "model": curve.model,
                     "threshold": curve.threshold,
                     "branch": branch,
-                    "x1": curve.x1,
+                    "x1": x1,
                     "x2": x2,
                     "low": nothing if curve.low is None else curve.low,
                     "high": nothing if curve.high is None else curve.high,
                 }
             )
             for curve in self.curves
-            for branch, x2 in enumerate(curve.x2)
+            for branch, (x1, x2) in enumerate(curve.branches())
         ]
         return pd.concat(parts, ignore_index=True)
 
@@ -202,7 +211,7 @@ def observed_boundaries(
     >>> X = rng.uniform(-1, 1, size=(2000, 2))
     >>> y = rng.uniform(size=2000) < 0.5 + X[:, 1] / 2
     >>> (curve,) = observed_boundaries(X, y, 0.5).curves
-    >>> bool(np.abs(curve.x2).max() < 0.2)
+    >>> bool(np.nanmax(np.abs(curve.x2)) < 0.2)
     True
     """
     plane = _plane(X, None, names)
@@ -214,6 +223,7 @@ def observed_boundaries(
     return Boundaries(
         tuple(_observed(plane, event, _several(thresholds), span)),
         plane.names,
+        x1_range=plane.x1_range,
         x2_range=plane.x2_range,
     )
 
@@ -239,8 +249,8 @@ def decision_boundaries(
     sign of b2 these are the quantiles of their lines; a steep boundary, on the sign of whose b2
     they do not agree, still has a narrow band.
 
-    A model without draws has a boundary where its risk, on a grid of 201 x 201 points, crosses t,
-    and no band.
+    A model without draws has a boundary where its risk, known on a grid of 201 x 201 points of the
+    plane, crosses t, and no band.
 
     Parameters
     ----------
@@ -280,8 +290,8 @@ def decision_boundaries(
     prob = check_number(prob, "prob", above=0, below=1, advice="0.9 asks for 90% bands")
     ts = _several(thresholds)
     curves = [
-        _fitted(str(name), draws, t, plane.x1, prob, plane.x2_range)
-        if (draws := _draws_at(model, t, str(name))) is not None
+        _fitted(str(name), *drawn, t, plane.x1, prob, plane.x2_range)
+        if (drawn := _lines_at(model, t, str(name), plane)) is not None
         else _traced(str(name), model, t, plane)
         for t in ts
         for name, model in named.items()
@@ -293,7 +303,7 @@ def decision_boundaries(
         check_same_length(x1=plane.rows, y=event)
         check_both_classes(event, "y")
         curves = [*_observed(plane, event, ts, 0.3), *curves]
-    return Boundaries(tuple(curves), plane.names, prob, plane.x2_range)
+    return Boundaries(tuple(curves), plane.names, prob, plane.x1_range, plane.x2_range)
 
 
 # --- The plane --------------------------------------------------------------------------------
@@ -309,6 +319,15 @@ class _Plane:
     rows: Floats | None
     columns: tuple[str, str] | None
     """Of a table, to hand its likes to models that were fitted to one."""
+
+    @property
+    def x1_range(self) -> tuple[float, float]:
+        """Its ends to the left and to the right."""
+        return float(self.x1.min()), float(self.x1.max())
+
+    def grid(self, points: int) -> tuple[Floats, Floats]:
+        """Return so many values of each covariate, from end to end."""
+        return np.linspace(*self.x1_range, points), np.linspace(*self.x2_range, points)
 
 
 def _plane(
@@ -351,49 +370,42 @@ def _plane(
 
 def _traced(name: str, model: Any, threshold: float, plane: _Plane) -> Boundary:
     """Return where a model's risk crosses the threshold."""
-    x2 = np.linspace(*plane.x2_range, _GRID)
-    points: Any = np.column_stack([np.repeat(plane.x1, _GRID), np.tile(x2, len(plane.x1))])
+    x1, x2 = plane.grid(_GRID)
+    points: Any = np.column_stack([np.repeat(x1, _GRID), np.tile(x2, _GRID)])
     if plane.columns is not None:
         import pandas as pd
 
         points = pd.DataFrame(points, columns=list(plane.columns))
+        own = list(getattr(model, "feature_names_in_", plane.columns))
+        points = points[own] if set(own) == set(plane.columns) else points
     nobody = np.zeros(len(points), dtype=bool)
     risk = model_risks({name: model}, nobody, X=points, name="models")[name]
-    surface = risk.reshape(len(plane.x1), _GRID)
-    return Boundary(name, threshold, plane.x1, _branches(surface, x2, threshold))
+    return _crossing(name, threshold, x1, x2, risk.reshape(_GRID, _GRID))
 
 
-def _branches(surface: Floats, x2: Floats, threshold: float) -> Floats:
-    """Return where each column of a surface (n, points) crosses the threshold: (branches, n).
+def _crossing(name: str, threshold: float, x1: Floats, x2: Floats, surface: Floats) -> Boundary:
+    """Return where a surface, (x1, x2), crosses the threshold: by marching squares."""
+    from contourpy import contour_generator
 
-    Crossings of neighbouring columns that go the same way, up or down, and lie near each other
-    are of one branch.
+    lines = [_rightwards(line) for line in contour_generator(x1, x2, surface.T).lines(threshold)]
+    longest = max((len(line) for line in lines), default=1)
+    paths = np.full((max(len(lines), 1), longest, 2), np.nan)
+    for path, line in zip(paths, lines, strict=False):
+        path[: len(line)] = line
+    return Boundary(name, threshold, paths[..., 0], paths[..., 1])
+
+
+def _rightwards(line: Any) -> Floats:
+    """Turn a path so that it ends to the right of where it starts; a closed one at its rightmost.
+
+    >>> _rightwards(np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])).tolist()
+    [[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]]
     """
-    over = surface >= threshold
-    reach = _LINKED * (x2[-1] - x2[0])
-    branches: list[tuple[bool, Floats]] = []
-    for i, row in enumerate(surface):
-        j = np.flatnonzero(over[i, 1:] != over[i, :-1])
-        places = x2[j] + (threshold - row[j]) / (row[j + 1] - row[j]) * (x2[j + 1] - x2[j])
-        free = dict(enumerate(zip(places, over[i, j + 1], strict=True)))
-        near = sorted(
-            (abs(place - line[i - 1]), b, k)
-            for b, (rises, line) in enumerate(branches)
-            for k, (place, up) in free.items()
-            if up == rises and abs(place - line[i - 1]) <= reach  # no if it is nan there
-        )
-        held: set[int] = set()
-        for _, b, k in near:
-            if b not in held and k in free:
-                branches[b][1][i] = free.pop(k)[0]
-                held.add(b)
-        for place, up in free.values():
-            line = np.full(len(surface), np.nan)
-            line[i] = place
-            branches.append((bool(up), line))
-    if not branches:
-        return np.full((1, len(surface)), np.nan)
-    return np.stack([line for _, line in branches])
+    path = np.asarray(line, dtype=np.float64)
+    if (path[0] == path[-1]).all():
+        turned = np.roll(path[:-1], -int(path[:-1, 0].argmax()), axis=0)
+        return np.concatenate([turned, turned[:1]])
+    return path if path[0, 0] <= path[-1, 0] else path[::-1]
 
 
 def _observed(
@@ -401,11 +413,10 @@ def _observed(
 ) -> list[Boundary]:
     """Return where the smoothed share of events crosses each threshold."""
     assert plane.rows is not None
-    x1 = np.linspace(plane.x1[0], plane.x1[-1], _COARSE)
-    x2 = np.linspace(*plane.x2_range, _COARSE)
+    x1, x2 = plane.grid(_COARSE)
     at = np.column_stack([np.repeat(x1, _COARSE), np.tile(x2, _COARSE)])
     surface = smoothed_share(plane.rows, event, at, span).reshape(_COARSE, _COARSE)
-    return [Boundary("observed", t, x1, _branches(surface, x2, t)) for t in thresholds]
+    return [_crossing("observed", t, x1, x2, surface) for t in thresholds]
 
 
 # --- Boundaries in closed form ----------------------------------------------------------------
@@ -438,16 +449,15 @@ def _branch_end(
 
 
 def _fitted(
-    name: str, draws: Any, threshold: float, x1: Floats, prob: float, plane: tuple[float, float]
+    name: str,
+    intercept: Floats,
+    slopes: Floats,
+    threshold: float,
+    x1: Floats,
+    prob: float,
+    plane: tuple[float, float],
 ) -> Boundary:
-    flat = np.asarray(draws.flat, dtype=np.float64)
-    if flat.shape[1] not in (2, 3):
-        raise ValueError(
-            f"models[{name!r}] must have two covariates, for a boundary in their plane, got "
-            f"coefficients of {', '.join(draws.names)}"
-        )
-    intercept = flat[:, 0] if flat.shape[1] == 3 else np.zeros(len(flat))
-    b1, b2 = flat[:, -2:].T
+    b1, b2 = slopes.T
     cut = np.log(threshold) - np.log1p(-threshold)
     lines = (cut - intercept[:, None] - b1[:, None] * x1) / b2[:, None]
     low, high = _uncertain(lines, np.sign(b2), prob, plane)
@@ -476,21 +486,39 @@ def _uncertain(
     return np.where(none, np.nan, low), np.where(none, np.nan, high)
 
 
-def _draws_at(model: Any, threshold: float, name: str) -> Any:
-    """Return the draws behind a model's decision at a threshold; None if it has none."""
+def _lines_at(
+    model: Any, threshold: float, name: str, plane: _Plane
+) -> tuple[Floats, Floats] | None:
+    """Return draws of a model's intercept (S,) and slopes (S, 2) at a threshold; None without."""
     if hasattr(model, "models_"):
         own = np.array(list(model.models_))
         (place,) = threshold_places(np.array([threshold]), own, f"models[{name!r}]")
         model = model.models_[own[place]]
     draws = getattr(model, "draws_", model)
-    if hasattr(draws, "flat") and hasattr(draws, "names"):
-        return draws
-    if hasattr(model, "predict_proba"):
-        return None
-    raise TypeError(
-        f"models[{name!r}] must be a fitted estimator or a Draws record, got a "
-        f"{type(model).__name__}"
-    )
+    if not (hasattr(draws, "flat") and hasattr(draws, "names")):
+        if hasattr(model, "predict_proba"):
+            return None
+        raise TypeError(
+            f"models[{name!r}] must be a fitted estimator or a Draws record, got a "
+            f"{type(model).__name__}"
+        )
+    flat, names = np.asarray(draws.flat, dtype=np.float64), list(draws.names)
+    slopes = [one for one in names if one != "intercept"]
+    if len(slopes) != 2:
+        raise ValueError(
+            f"models[{name!r}] must have two covariates, for a boundary in their plane, got "
+            f"coefficients of {', '.join(names)}"
+        )
+    if plane.columns is not None and hasattr(model, "feature_names_in_"):
+        if set(plane.columns) != set(slopes):
+            raise ValueError(
+                f"models[{name!r}] must be of the plane's covariates, {' and '.join(plane.columns)}"
+                f", got one of {' and '.join(slopes)}"
+            )
+        slopes = list(plane.columns)
+    places = [names.index(one) for one in slopes]
+    intercept = flat[:, names.index("intercept")] if "intercept" in names else np.zeros(len(flat))
+    return intercept, flat[:, places]
 
 
 def _several(thresholds: ArrayLike) -> list[float]:

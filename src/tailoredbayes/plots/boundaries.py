@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.text import Annotation
 from numpy.typing import ArrayLike, NDArray
 
-from tailoredbayes.checks import check_array, check_outcome, check_same_length
+from tailoredbayes.checks import check_array, check_outcome, check_same_length, check_within
 from tailoredbayes.evaluation.boundaries import Boundaries, Boundary
 from tailoredbayes.plots.style import (
     EVENT,
@@ -19,6 +19,7 @@ from tailoredbayes.plots.style import (
     Style,
     band,
     canvas,
+    caption,
     key,
     role,
     styles,
@@ -61,7 +62,7 @@ def boundaries(record: Boundaries, ax: Axes | None = None) -> Axes:
         ax.set_ylabel(record.names[1])
         if limits is None:
             x1 = record.curves[0].x1
-            across = float(x1.min()), float(x1.max())
+            across = record.x1_range or (float(x1.min()), float(x1.max()))
             limits = across, record.x2_range or across
         ax.set_xlim(limits[0])
         ax.set_ylim(limits[1])
@@ -70,19 +71,34 @@ def boundaries(record: Boundaries, ax: Axes | None = None) -> Axes:
             if several or role(curve.model) == "optimal":
                 color = INK if role(curve.model) == "optimal" else looks[curve.model].color
                 _name_threshold(ax, curve, color)
+        caption(ax, _out_of_view(record, *limits))
         key(ax, above=8)
     return ax
 
 
 def _boundary(ax: Axes, curve: Boundary, look: Style, said: set[object]) -> None:
-    thin = curve.low is None
-    for x2 in curve.x2:
+    known = role(curve.model) == "optimal"
+    line: dict[str, Any] = {"linestyle": "-", "linewidth": 0.9} if known else {"linewidth": 1.6}
+    for x1, x2 in curve.branches():
         label = "_" if curve.model in said else curve.model
         said.add(curve.model)
-        line = look.line if not thin else {**look.line, "linestyle": "-"}
-        ax.plot(curve.x1, x2, label=label, linewidth=0.9 if thin else 1.6, **line)
+        ax.plot(x1, x2, label=label, **{**look.line, **line})
     if curve.low is not None and curve.high is not None:
         band(ax, curve.x1, curve.low, curve.high, look.color, 0.45)
+
+
+def _out_of_view(record: Boundaries, across: Range, up: Range) -> str:
+    """Say which boundaries there is nothing to see of."""
+    missing = [
+        f"{curve.model} at {curve.threshold:g}"
+        for curve in record.curves
+        if not any(_inside(*path, across, up).any() for path in curve.branches())
+    ]
+    return f"not in view: {', '.join(missing)}" if missing else ""
+
+
+def _inside(x1: Floats, x2: Floats, across: Range, up: Range) -> NDArray[np.bool_]:
+    return np.asarray((x1 >= across[0]) & (x1 <= across[1]) & (x2 >= up[0]) & (x2 <= up[1]))
 
 
 # Names nearer to each other than this, in shares of the axes, would overlap.
@@ -93,7 +109,7 @@ def _name_threshold(ax: Axes, curve: Boundary, color: str) -> None:
     """Write the threshold where the boundary leaves the axes, at the right and along the top."""
     across, up = ax.get_xlim(), ax.get_ylim()
     size = np.array([across[1] - across[0], up[1] - up[0]])
-    ends = [end for x2 in curve.x2 for end in _ends(curve.x1, x2, across, up)]
+    ends = [end for path in curve.branches() for end in _ends(*path, across, up)]
     for place, above in ends or _last(curve, across, up):
         apart = [np.abs((place - np.array(text.xy)) / size) for text in _names(ax)]
         if not any((gap < _NAME).all() for gap in apart):
@@ -124,20 +140,24 @@ def _ends(x1: Floats, x2: Floats, across: Range, up: Range) -> Iterator[tuple[Fl
         if np.isfinite(y[i : i + 2]).all():
             share = (up[1] - y[i]) / (y[i + 1] - y[i])
             yield np.array([x[i] + share * (x[i + 1] - x[i]), up[1]]), True
-    if up[0] <= y[-1] <= up[1]:
+    if len(y) and up[0] <= y[-1] <= up[1]:
         yield np.array([x[-1], y[-1]]), bool(up[1] - y[-1] < _NAME[1] * (up[1] - up[0]))
 
 
 def _last(curve: Boundary, across: Range, up: Range) -> Iterator[tuple[Floats, bool]]:
     """Give the last points in view of a boundary that leaves through the bottom, or not at all."""
-    for x2 in curve.x2:
-        seen = (x2 >= up[0]) & (x2 <= up[1]) & (curve.x1 >= across[0]) & (curve.x1 <= across[1])
-        for place in np.flatnonzero(seen)[-1:]:
-            yield np.array([curve.x1[place], x2[place]]), False
+    for x1, x2 in curve.branches():
+        for place in np.flatnonzero(_inside(x1, x2, across, up))[-1:]:
+            yield np.array([x1[place], x2[place]]), False
 
 
 def points(
-    X: ArrayLike, y: ArrayLike, ax: Axes | None = None, *, marked: ArrayLike | None = None
+    X: ArrayLike,
+    y: ArrayLike,
+    ax: Axes | None = None,
+    *,
+    marked: ArrayLike | None = None,
+    marked_label: str = "marked",
 ) -> Axes:
     """Draw rows in the plane of two covariates, by outcome.
 
@@ -146,11 +166,15 @@ def points(
     Parameters
     ----------
     X, y
-        Covariates (n, 2) and outcomes (n,), 0 or 1.
+        Covariates (n, 2) and outcomes (n,), 0 or 1. The columns' names, if there are any, name the
+        axes.
     ax
-        Where to draw; None makes a figure.
+        Where to draw; None makes a figure. On axes with something drawn the view stays, but for a
+        little room about it; rows outside are not seen.
     marked
         Rows to draw as triangles (n,), such as contaminated ones.
+    marked_label
+        What the legend calls them.
 
     Returns
     -------
@@ -160,24 +184,43 @@ def points(
     x, event = check_array(X, "X", ndim=(2,)), check_outcome(y, "y")
     if x.shape[1] != 2:
         raise ValueError(f"X must have two columns to be drawn in their plane, got {x.shape}")
+    largest = float(np.finfo(np.float64).max)
+    check_within(x, "X", -largest, largest, expected="be finite", advice="drop the row")
     special = np.zeros(len(event), bool) if marked is None else check_outcome(marked, "marked")
     check_same_length(X=x[:, 0], y=event, marked=special)
+    names = tuple(map(str, getattr(X, "columns", ("x1", "x2"))))
     with canvas(ax, 3.4, 3.4) as ax:
+        _share_view(ax, names, hasattr(X, "columns"))
         kinds = (
             ("no event", NO_EVENT, tint(NO_EVENT, 0.7), ~event),
             ("event", EVENT, EVENT, event),
         )
         for label, color, face, rows in kinds:
-            edge: dict[str, Any] = {"facecolor": face, "edgecolor": color, "linewidths": 0.5}
-            for shape, chosen, size, text in (
-                ("o", rows & ~special, 9, label),
-                ("^", rows & special, 18, f"{label}, marked"),
+            for shape, chosen, size, edge, text in (
+                ("o", rows & ~special, 9, color, label),
+                ("^", rows & special, 18, "black", f"{label}, {marked_label}"),
             ):
                 if chosen.any():
+                    how: dict[str, Any] = {"facecolor": face, "edgecolor": edge}
+                    how |= {"linewidths": 0.5, "zorder": 1.8}
                     x1, x2 = x[chosen].T
-                    ax.scatter(x1, x2, size, marker=shape, label=text, zorder=1.2, **edge)
-        across, up = getattr(X, "columns", ("x1", "x2"))
-        ax.set_xlabel(str(across))
-        ax.set_ylabel(str(up))
+                    ax.scatter(x1, x2, size, marker=shape, label=text, **how)
+        ax.set_xlabel(names[0])
+        ax.set_ylabel(names[1])
         key(ax)
     return ax
+
+
+def _share_view(ax: Axes, names: tuple[str, ...], named: bool) -> None:
+    """Keep the view of axes with something drawn, with room for the rows at its edges."""
+    if not ax.has_data():
+        return
+    there = (ax.get_xlabel(), ax.get_ylabel())
+    if named and all(there) and there != names:
+        raise ValueError(
+            f"X must have the covariates of these axes, {' and '.join(there)}, got "
+            f"{' and '.join(names)}; order its columns likewise"
+        )
+    for low, high, put in ((*ax.get_xlim(), ax.set_xlim), (*ax.get_ylim(), ax.set_ylim)):
+        room = 0.025 * (high - low)
+        put(low - room, high + room)

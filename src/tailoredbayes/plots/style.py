@@ -173,23 +173,27 @@ def role(name: str) -> str | None:
 def styles(names: Iterable[str]) -> dict[str, Style]:
     """Return the look of each name, the same for the same names in the same order.
 
-    The first name of a role has the role's look; a second one of that role, and every name
-    without one, the next look that is free.
+    The role's own name ("TB"), or else the first name of a role, has the role's look; a second one
+    of that role, and every name without one, the next look that is free.
 
     >>> found = styles(["TB", "SB", "EuroSCORE"])
     >>> found["TB"].color, found["SB"].color, found["EuroSCORE"].color
     ('#D55E00', '#0072B2', '#009E73')
     """
-    found: dict[str, Style] = {}
-    taken: set[str] = set()
-    others = 0
-    for name in dict.fromkeys(names):
+    distinct = list(dict.fromkeys(names))
+    # "SB" looks like SB, also where "SB, right labels" was named before it.
+    plays: dict[str, str] = {}
+    for name in sorted(distinct, key=lambda one: one.lower() not in _WORDS):
         part = role(name)
+        if part is not None and part not in plays.values():
+            plays[name] = part
+    found: dict[str, Style] = {}
+    others = 0
+    for name in distinct:
         if name in STYLES:
             found[name] = STYLES[name]
-        elif part is not None and part not in taken:
-            taken.add(part)
-            found[name] = ROLES[part]
+        elif name in plays:
+            found[name] = ROLES[plays[name]]
         else:
             found[name] = _OTHERS[others % len(_OTHERS)]
             others += 1
@@ -454,8 +458,10 @@ def key_of_panels(
 
 
 def caption(ax: Axes, text: str) -> None:
-    """Write a remark inside the axes' upper right corner."""
-    ax.annotate(text, (1, 1), xycoords="axes fraction", ha="right", va="top", color=INK, fontsize=7)
+    """Write a remark inside the axes' upper right corner; an empty one is none."""
+    if text:
+        place: dict[str, Any] = {"xycoords": "axes fraction", "ha": "right", "va": "top"}
+        ax.annotate(text, (1, 1), color=INK, fontsize=7, **place)
 
 
 def band(ax: Axes, x: ArrayLike, low: ArrayLike, high: ArrayLike, color: str, alpha: float) -> None:
