@@ -116,6 +116,22 @@ def test_a_plot_fits_a_column_and_a_page(records, name, width):
     assert not any(one.overlaps(other) for one, other in pairs)
 
 
+@pytest.mark.parametrize("name", sorted(set(FIGURES) - {"points"}))
+def test_a_plot_refuses_what_is_not_its_record(records, name):
+    for wrong in (records.cells, records.curve if name == "grid" else records.differences, None):
+        with pytest.raises(TypeError, match=rf"record must be a \w+.*help\(tb.plots.{name}\)"):
+            getattr(plots, name)(wrong)
+    assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize("wrong", [[], [1], "difference"])
+def test_differences_are_one_or_several_records(records, wrong):
+    with pytest.raises(TypeError, match="record must be a NetBenefitDifference or a Resplit"):
+        plots.net_benefit_difference(wrong)
+    both = plots.net_benefit_difference([records.difference, records.resplit])
+    assert len(both.get_legend_handles_labels()[1]) == 4
+
+
 @each_figure
 def test_a_plot_of_several_panels_refuses_too_few_axes(records, name):
     draw, panels = FIGURES[name]

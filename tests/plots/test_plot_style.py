@@ -4,6 +4,7 @@ import itertools
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -131,8 +132,8 @@ def test_the_look_is_not_left_behind_after_an_error(records):
     before = mpl.rcParams.copy()
     with pytest.raises(ValueError, match="coefficients must be some of"):
         plots.posterior_intervals(records.intervals, coefficients=["age"])
-    with pytest.raises(AttributeError):
-        plots.decision_curve(object())
+    with pytest.raises(TypeError):  # inside, when the look is in force
+        plots.decision_curve(replace(records.curve, net_benefit=None))
     assert mpl.rcParams == before
 
 

@@ -21,6 +21,7 @@ from tailoredbayes.plots.style import (
     canvas,
     caption,
     key,
+    pictures,
     role,
     styles,
     tint,
@@ -32,6 +33,7 @@ Floats = NDArray[np.float64]
 Range = tuple[float, float]
 
 
+@pictures(Boundaries)
 def boundaries(record: Boundaries, ax: Axes | None = None) -> Axes:
     """Draw decision boundaries, optimal, observed or fitted, with the bands of fitted ones.
 

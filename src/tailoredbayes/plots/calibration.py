@@ -17,6 +17,7 @@ from tailoredbayes.plots.style import (
     canvas,
     key,
     percent,
+    pictures,
     styles,
 )
 
@@ -25,6 +26,7 @@ __all__ = ["calibration", "miscalibration_shapes"]
 _DIAGONAL: dict[str, Any] = {"color": "0.6", "linewidth": 0.8, "linestyle": "-", "zorder": 1}
 
 
+@pictures(Calibration)
 def calibration(record: Calibration, ax: Axes | None = None) -> Axes:
     """Draw smoothed calibration curves with their bands, and the risks' distribution below.
 
@@ -87,6 +89,7 @@ _KINDS = {
 _DEGREES: dict[str, Any] = {"mild": "-", "severe": (0, (4, 1.5))}
 
 
+@pictures(MiscalibrationShapes)
 def miscalibration_shapes(record: MiscalibrationShapes, ax: Axes | None = None) -> Axes:
     """Draw the shapes of deliberate miscalibration: four kinds, each mild and severe.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -25,6 +25,7 @@ from tailoredbayes.plots.style import (
     per_1000,
     percent,
     percent_text,
+    pictures,
     shaded,
     styles,
     tint,
@@ -58,6 +59,7 @@ def _thresholds(ax: Axes) -> None:
     key(ax, above=28)
 
 
+@pictures(DecisionCurve, BayesianDecisionCurve)
 def decision_curve(
     record: DecisionCurve | BayesianDecisionCurve,
     ax: Axes | None = None,
@@ -112,6 +114,7 @@ def decision_curve(
     return ax
 
 
+@pictures(DecisionCurve)
 def interventions_avoided(
     record: DecisionCurve, ax: Axes | None = None, *, shade: Shade | None = None
 ) -> Axes:
@@ -164,6 +167,7 @@ class _Series:
     """A further standard error, drawn thin."""
 
 
+@pictures(*get_args(Difference), Experiment, several=True)
 def net_benefit_difference(
     record: Difference | Sequence[Difference] | Experiment,
     ax: Axes | None = None,
@@ -267,6 +271,7 @@ def _difference_looks(found: Sequence[_Series]) -> list[Style]:
 # --- How sure ---------------------------------------------------------------------------------
 
 
+@pictures(BayesianDecisionCurve)
 def probability_useful(
     record: BayesianDecisionCurve, ax: Axes | None = None, *, shade: Shade | None = None
 ) -> Axes:
@@ -296,6 +301,7 @@ def probability_useful(
     return _probabilities(record.thresholds[order], values, label, ax, shade)
 
 
+@pictures(BayesianDifference, BayesianDecisionCurve)
 def probability_better(
     record: BayesianDifference | BayesianDecisionCurve,
     ax: Axes | None = None,

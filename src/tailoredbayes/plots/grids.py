@@ -17,6 +17,7 @@ from tailoredbayes.plots.style import (
     panels,
     per_1000,
     percent,
+    pictures,
     role,
     sequence,
     styles,
@@ -31,6 +32,7 @@ _UNITS = {
 _PLAIN = Style("#D55E00", "-", "o")
 
 
+@pictures(Grid)
 def grid(record: Grid, axes: Any = None) -> Panels:
     """Draw a study's means by threshold, a panel a setting, with one standard error.
 

@@ -20,6 +20,7 @@ from tailoredbayes.plots.style import (
     key_of_panels,
     panels,
     percent,
+    pictures,
     sequence,
     tint,
 )
@@ -27,6 +28,7 @@ from tailoredbayes.plots.style import (
 __all__ = ["patients", "risk_distribution"]
 
 
+@pictures(Patients)
 def patients(record: Patients, ax: Axes | None = None) -> Axes:
     """Draw the posterior distribution of some patients' risks, their means and the threshold.
 
@@ -79,6 +81,7 @@ def _far(draws: np.ndarray[Any, np.dtype[np.float64]]) -> float:
     return min(1.0, 1.05 * float(draws.max()))
 
 
+@pictures(Calibration)
 def risk_distribution(record: Calibration, axes: Any = None) -> Panels:
     """Draw how the predicted risks spread among rows with and without the event.
 

@@ -23,6 +23,7 @@ from tailoredbayes.plots.style import (
     key_of_panels,
     panels,
     percent_text,
+    pictures,
     role,
     styles,
 )
@@ -30,6 +31,7 @@ from tailoredbayes.plots.style import (
 __all__ = ["interval_widths", "posterior_densities", "posterior_intervals"]
 
 
+@pictures(PosteriorDensities, PosteriorComparison)
 def posterior_densities(
     record: PosteriorDensities | PosteriorComparison,
     axes: Any = None,
@@ -79,6 +81,7 @@ def posterior_densities(
     return np.array(placed)
 
 
+@pictures(PosteriorIntervals)
 def posterior_intervals(
     record: PosteriorIntervals,
     ax: Axes | None = None,
@@ -129,6 +132,7 @@ def posterior_intervals(
     return ax
 
 
+@pictures(PosteriorIntervals)
 def interval_widths(
     record: PosteriorIntervals,
     ax: Axes | None = None,

@@ -25,6 +25,7 @@ from tailoredbayes.plots.style import (
     per_1000,
     per_1000_text,
     percent,
+    pictures,
     sequence,
 )
 
@@ -34,6 +35,7 @@ __all__ = ["discount_search", "effective_sample", "weights"]
 _SOME = 5
 
 
+@pictures(Prospects)
 def weights(record: Prospects, axes: Any = None, *, discounts: ArrayLike | None = None) -> Panels:
     """Draw the weight of a row against its reference risk, by discount, a panel a threshold.
 
@@ -72,6 +74,7 @@ def weights(record: Prospects, axes: Any = None, *, discounts: ArrayLike | None 
     return np.array(placed)
 
 
+@pictures(Prospects)
 def effective_sample(record: Prospects, ax: Axes | None = None) -> Axes:
     """Draw the share of the data that each discount leaves, ESS_T / n, a line a threshold.
 
@@ -102,6 +105,7 @@ def effective_sample(record: Prospects, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@pictures(Prospects)
 def discount_search(record: Prospects, axes: Any = None) -> Panels:
     """Draw cross-validated net benefit against the discount, a panel a threshold.
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from tailoredbayes.evaluation.splitting import Part, Splitting
-from tailoredbayes.plots.style import INK, canvas, tint
+from tailoredbayes.plots.style import INK, canvas, pictures, tint
 
 __all__ = ["data_splitting"]
 
@@ -27,6 +27,7 @@ _NARROW = 0.2
 _APART = 0.02
 
 
+@pictures(Splitting)
 def data_splitting(record: Splitting, ax: Axes | None = None) -> Axes:
     """Draw which rows were used for what: a row of boxes a split, as wide as the parts are large.
 

@@ -13,12 +13,13 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -52,6 +53,7 @@ __all__ = [
     "per_1000_text",
     "percent",
     "percent_text",
+    "pictures",
     "role",
     "save",
     "sequence",
@@ -225,6 +227,42 @@ def tint(color: str, share: float) -> tuple[float, float, float]:
     """
     red, green, blue = (float(c + (1 - c) * share) for c in to_rgb(color))
     return red, green, blue
+
+
+# --- What is drawn ----------------------------------------------------------------------------
+
+P = ParamSpec("P")
+Shown = TypeVar("Shown")
+
+
+def pictures(
+    *kinds: type, several: bool = False
+) -> Callable[[Callable[P, Shown]], Callable[P, Shown]]:
+    """Say which records a function draws: another is refused by name.
+
+    ``several`` lets it draw a sequence of them, too.
+    """
+
+    def checked(draw: Callable[P, Shown]) -> Callable[P, Shown]:
+        @wraps(draw)
+        def drawn(*args: P.args, **more: P.kwargs) -> Shown:
+            record: Any = args[0] if args else more.get("record")
+            listed = several and isinstance(record, list | tuple)
+            found = record if listed else [record]
+            if not found or not all(isinstance(one, kinds) for one in found):
+                expected = " or a ".join(kind.__name__ for kind in kinds)
+                got = type(record).__name__
+                if listed:
+                    got += f" of {', '.join(type(one).__name__ for one in found) or 'nothing'}"
+                raise TypeError(
+                    f"record must be a {expected}, got a {got}; help(tb.plots.{draw.__name__}) "
+                    "says which function makes it"
+                )
+            return draw(*args, **more)
+
+        return drawn
+
+    return checked
 
 
 # --- Where it is drawn ------------------------------------------------------------------------
