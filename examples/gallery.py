@@ -60,18 +60,18 @@ SECTIONS = (
     Section(
         "What the decisions are worth",
         "Women of the Rotterdam cohort to learn from, those of the GBSG trial to judge by; the "
-        "event is recurrence or death within three years. A family is a model a threshold, with "
-        "standard Bayes (SB) beside them.",
+        "event is recurrence or death within three years. A family is a model a threshold (TB), "
+        "with standard Bayes (SB) beside them. At most of the thresholds here the search chooses "
+        "the discount 0, and TB is SB: tailoring does not always help.",
         (
             Picture(
                 "decision-curve",
                 "Decision curve",
-                "Net benefit with 95% bands. TB is a family: at each threshold the model made for "
-                "it.",
+                "Net benefit with 95% bands, at each threshold of the model made for it.",
                 """\
 X, y, X_test, y_test = tb.datasets.load_breast_prognosis()
 family = tb.TailoredFamily(np.arange(2, 11) / 20, random_state=0).fit(X, y)
-tb.plots.decision_curve(tb.decision_curve(y_test, family, X=X_test), shade=(0.14, 0.23))
+tb.plots.decision_curve(tb.decision_curve(y_test, family, X=X_test))
 """,
             ),
             Picture(
@@ -87,7 +87,8 @@ tb.plots.DecisionCurveDisplay.from_estimator(model, X_test, y_test, name="logist
             Picture(
                 "interventions-avoided",
                 "Interventions avoided",
-                "How many treatments each model spares, at no case missed, against treating all.",
+                "How many treatments each model spares against treating all, net of what the cases "
+                "that it misses are worth.",
                 """\
 X, y, X_test, y_test = tb.datasets.load_breast_prognosis()
 family = tb.TailoredFamily(np.arange(2, 11) / 20, random_state=0).fit(X, y)
@@ -119,7 +120,8 @@ tb.plots.probability_better(tb.bayesian_decision_curve(y_test, family, X=X_test,
                 "Figure 7: difference in net benefit",
                 "The paper's procedure: five splits into design and development rows; SB learns "
                 "from both. Thick: one standard error over the splits, as in the paper. Thin: the "
-                "test rows' own, which the paper leaves out.",
+                "test rows' own, which the paper leaves out. Shaded: the range that the paper "
+                "discusses, of another outcome.",
                 """\
 family = tb.TailoredFamily(np.arange(2, 11) / 20, design="split", selection="max")
 found = tb.experiment(family, *tb.datasets.load_breast_prognosis(), random_state=0)
@@ -360,7 +362,8 @@ tb.plots.points(X, y, tb.plots.boundaries(tb.decision_boundaries(family, 0.2, X)
                 "figure-5",
                 "Figure 5: a contaminated sample",
                 "Triangles: three in ten of the trial's women with the event, recorded as without "
-                "it. The models learnt from what was recorded.",
+                "it. The models learnt from what was recorded. Women with as many nodes at one age "
+                "lie on top of each other.",
                 """\
 X, y = tb.datasets.load_gbsg(columns=["age", "nodes"], return_X_y=True)
 fit = tb.TailoredFamily([0.3], random_state=0).fit(X, rec := tb.mislabel(y, 0.3, random_state=0))
@@ -372,9 +375,9 @@ tb.plots.points(X, rec, tb.plots.boundaries(tb.decision_boundaries(fit, 0.3, X))
     Section(
         "Other samples: size, prevalence, wrong labels, a flexible model",
         "An experiment fits whole procedures anew to samples drawn from the Rotterdam women, and "
-        "judges them on the trial's, who stand for a population of the prevalence of the sample. "
-        "Means and standard errors over repetitions. The paper's own figures are simulations, and "
-        "stand in the [studies](../studies/README.md).",
+        "judges them on the trial's. Where it asks for a prevalence, these stand for a population "
+        "of that prevalence. Means and standard errors over five repetitions. The paper's own "
+        "figures are simulations, and stand in the [studies](../studies/README.md).",
         (
             Picture(
                 "figure-2",
@@ -409,8 +412,9 @@ tb.plots.grid(tb.difference_grid(tb.experiment(two, *data, **at, random_state=0)
             Picture(
                 "figure-6",
                 "Figure 6: net benefit by contamination",
-                "A tenth and three tenths of the events are recorded as non-events. BART, which "
-                "learns from right labels throughout, stands for the optimum, which nobody knows.",
+                "None, a tenth and three tenths of the events are recorded as non-events. BART, a "
+                "flexible model, learns from right labels throughout; it stands where the paper "
+                "has the optimum, which nobody knows of patients, and is no upper bound.",
                 """\
 data, at = tb.datasets.load_breast_prognosis(), {"mislabelled": [0, 0.1, 0.3], "spared": "BART"}
 two = {"TB": tb.TailoredFamily(), "BART": BART(general_params={"random_seed": 0})}
@@ -421,14 +425,13 @@ tb.plots.grid(tb.net_benefit_grid(tb.experiment(two, *data, **at, random_state=0
     ),
     Section(
         "Breast tumours: Wisconsin, with flipped labels",
-        "As in the paper, 49 malignant biopsies of the 70% to learn from, 29% of them, are called "
-        "benign.",
+        "As in the paper, 29% of the malignant biopsies to learn from are called benign.",
         (
             Picture(
                 "figure-s4",
                 "Figure S4: difference in net benefit",
-                "As Figure 7, with other training and test rows and other flipped labels in each "
-                "of the five repetitions.",
+                "As Figure 7; in each of the five repetitions 30% of the rows, others each time, "
+                "are kept to judge by, and other labels are flipped.",
                 """\
 X, y = tb.datasets.load_wisconsin(dropna=True, return_X_y=True)
 family = tb.TailoredFamily(np.arange(2, 11) / 20, design="split", selection="max")
@@ -438,7 +441,7 @@ tb.plots.net_benefit_difference(tb.experiment(family, X, y, mislabelled=0.29, ra
             Picture(
                 "figure-s5",
                 "Figure S5: highest density intervals",
-                "",
+                "Fitted to all biopsies.",
                 """\
 X, y = tb.datasets.load_wisconsin(dropna=True, return_X_y=True)
 family = tb.TailoredFamily([0.3, 0.5], random_state=0).fit(X, tb.mislabel(y, 0.29, random_state=0))
@@ -456,8 +459,9 @@ def page() -> str:
         "# Gallery",
         "Every figure of the paper [Karapanagiotis2021] and its supplement, and the field's own, "
         "from fits on bundled data. The lines above a picture are all there is to it: data, fit, "
-        "picture. `make gallery` draws all anew. Every picture has a table behind it: "
-        "`record.to_frame()`.",
+        "picture. Fits that warn say, among others, where tailoring did not help: see "
+        "[findings](../findings.md). `make gallery` draws all anew. Every picture has a table "
+        "behind it: `record.to_frame()`.",
         f"```python\n{IMPORTS}\n```",
     ]
     for section in SECTIONS:

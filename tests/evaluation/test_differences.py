@@ -223,6 +223,11 @@ def test_a_difference_in_words():
         "for the same number of unnecessary treatments (one standard error over 2 splits: 4 more "
         "to 6 more)."
     )
+    both = tb.resplit_difference([[0.004], [0.006]], [0.2], sampling_error=[0.0031])
+    assert both.in_words(0.2) == (
+        resplit.in_words(0.2)
+        + " The test rows' own standard error is 3.1 true positives per 1000 patients."
+    )
 
 
 def test_words_need_a_model_where_there_are_several():

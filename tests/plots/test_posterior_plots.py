@@ -1,5 +1,6 @@
 """Posteriors, calibration, patients: pictures hold the numbers of their tables."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from drawn import bins, lines, segments, shades
@@ -122,3 +123,18 @@ def test_patients_without_draws_are_refused(records):
     with pytest.raises(ValueError, match="predictive="):
         plots.patients(record)
     assert np.isfinite(record.risk).all()
+
+
+@pytest.mark.parametrize("width", [3.3, 7.0])
+@pytest.mark.parametrize("draw", [plots.posterior_intervals, plots.interval_widths])
+def test_long_names_leave_the_legend_and_the_label_on_the_page(draw, width):
+    rng = np.random.default_rng(0)
+    names = ["cell_shape_uniformity", "epithelial_cell_size"]
+    models = {name: rng.normal(size=(100, 2)) for name in ("SB", "TB, t = 0.3", "TB, t = 0.5")}
+    figure = plt.figure(figsize=(width, 3), layout="constrained")
+    ax = draw(tb.posterior_intervals(models, names=names), figure.subplots())
+    figure.canvas.draw()
+    for shown in (ax.get_legend(), ax.xaxis.label):
+        box = shown.get_window_extent()
+        assert box.x0 >= 0
+        assert box.x1 <= figure.bbox.width + 1

@@ -1,5 +1,7 @@
 """Before a fit: weights, effective sample, search, and which rows did what."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from drawn import lines
@@ -46,6 +48,13 @@ def test_the_search_shows_its_table_and_the_chosen_discount(records):
         assert x == records.family.discounts_[t]
         assert_array_equal(y, rows[rows["chosen"]]["net_benefit"])
         assert ax.get_title(loc="left").startswith(f"t = {t:g}\ngain ")
+
+
+def test_a_search_that_chose_standard_bayes_says_so(records):
+    found = records.prospects
+    at_0 = {t: replace(path, chosen=0.0) for t, path in found.searches.items()}
+    for ax, t in zip(plots.discount_search(replace(found, searches=at_0)), at_0, strict=True):
+        assert ax.get_title(loc="left") == f"t = {t:g}\nstandard Bayes chosen"
 
 
 def test_a_search_is_needed_to_draw_one(records):

@@ -23,7 +23,7 @@ from tailoredbayes.evaluation.cells import (
     contrast,
     enter,
 )
-from tailoredbayes.evaluation.words import difference_in_words
+from tailoredbayes.evaluation.words import difference_in_words, error_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -268,10 +268,10 @@ class ResplitDifference:
         )
 
     def in_words(self, t: float, model: str | None = None) -> str:
-        """Say what the mean difference is worth, with one standard error over the splits."""
+        """Say what the mean difference is worth, with its two errors."""
         place = _place(self, t, model)
         centre, error = float(self.difference[place]), float(self.standard_error[place])
-        return difference_in_words(
+        words = difference_in_words(
             centre,
             (centre - error, centre + error),
             model=self.models[place[0]],
@@ -279,6 +279,10 @@ class ResplitDifference:
             threshold=t,
             interval_name=f"one standard error over {self.splits} splits",
         )
+        if self.sampling_error is None:
+            return words
+        own = error_in_words(float(self.sampling_error[place]))
+        return f"{words} The test rows' own standard error is {own}."
 
 
 def resplit_difference(

@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = [
     "choice_in_words",
     "difference_in_words",
+    "error_in_words",
     "more_or_fewer",
     "net_benefit_in_words",
     "probability_in_words",
@@ -63,6 +64,15 @@ the same number of unnecessary treatments (95% interval: 1 fewer to 8.1 more).
         f"{_PER} patients for the same number of unnecessary treatments "
         f"({interval_name}: {low} to {high})."
     )
+
+
+def error_in_words(error: float) -> str:
+    """Return a standard error of a net benefit.
+
+    >>> error_in_words(0.00481)
+    '4.8 true positives per 1000 patients'
+    """
+    return f"{round(_PER * error, _DECIMALS):.10g} true positives per {_PER} patients"
 
 
 def choice_in_words(p_better: float, expected_loss: float) -> str:

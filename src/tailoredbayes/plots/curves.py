@@ -120,6 +120,9 @@ def interventions_avoided(
 ) -> Axes:
     """Draw how many treatments a model spares per 100 patients, against treating all.
 
+    A net number: the treatments spared, less what the cases that it misses are worth in treatments
+    at the threshold.
+
     Parameters
     ----------
     record

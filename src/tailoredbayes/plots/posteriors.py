@@ -127,7 +127,7 @@ def posterior_intervals(
             ax.vlines(at, middle - 0.45, middle + 0.45, zorder=1, **passes)
         _name_rows(ax, [record.names[j] for j in chosen])
         shares = ", ".join(percent_text(prob) for prob in sorted(record.probs))
-        ax.set_xlabel(f"Coefficient (median; HDI {shares})")
+        ax.set_xlabel(f"Coefficient (median; HDI {shares})", loc="right")
         key(ax)
     return ax
 
@@ -170,7 +170,7 @@ def interval_widths(
             ax.plot(width, rows, label=model, **{**look.points, "linestyle": "none"})
         ax.set_xlim(left=0)
         _name_rows(ax, [record.names[j] for j in chosen])
-        ax.set_xlabel(f"Width of the {percent_text(prob)} HDI")
+        ax.set_xlabel(f"Width of the {percent_text(prob)} HDI", loc="right")
         key(ax)
     return ax
 

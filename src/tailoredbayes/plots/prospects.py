@@ -111,7 +111,7 @@ def discount_search(record: Prospects, axes: Any = None) -> Panels:
 
     Figure S9 of [Karapanagiotis2021]: where it stays or falls as the discount grows, tailoring
     will probably not help. The black diamond is the chosen discount; the title tells its gain over
-    discount 0, standard Bayes, with the standard error.
+    discount 0, standard Bayes, per 1000, with the standard error.
 
     Parameters
     ----------
@@ -142,8 +142,8 @@ def discount_search(record: Prospects, axes: Any = None) -> Panels:
                 "linestyle": "none",
             }
             ax.plot(path.discounts[at], path.net_benefit[at], label="chosen", zorder=4, **mark)
-            gain = f"{per_1000_text(path.gain)} (SE {per_1000_text(path.gain_se)})"
-            ax.set_title(f"t = {t:g}\ngain {gain}")
+            gain = f"gain {per_1000_text(path.gain)} (SE {per_1000_text(path.gain_se)})"
+            ax.set_title(f"t = {t:g}\n{gain if path.chosen else 'standard Bayes chosen'}")
             ax.axhline(path.net_benefit[0], color=INK, linewidth=0.7, linestyle=":", zorder=1)
             _discount_axis(ax, path.discounts)
             per_1000(ax.yaxis, "Net true positives\nper 1000 (CV)" if leftmost(ax) else None)

@@ -452,7 +452,10 @@ def key(ax: Axes, *, above: float = 0.0, handles: Sequence[Any] | None = None) -
     shown = list(handles) if handles is not None else ax.get_legend_handles_labels()[0]
     place, figure = ax.get_subplotspec(), _figure(ax)
     across = 1 if place is None else place.get_gridspec().ncols
-    room = figure.bbox.width / across - 0.8 * figure.dpi  # less what stands left of the axes
+    # Less what stands left of the axes: the names of its rows, or numbers and a label.
+    names = [text.get_window_extent().width for text in ax.get_yticklabels() if text.get_text()]
+    left = max(0.8 * figure.dpi, max(names, default=0.0) + 0.15 * figure.dpi)
+    room = figure.bbox.width / across - left
     corner = offset_copy(ax.transAxes, figure, 0, 4 + above, units="points")
     for columns in range(min(len(shown), _MOST_COLUMNS), 0, -1):
         where: dict[str, Any] = {
