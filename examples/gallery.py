@@ -61,8 +61,8 @@ SECTIONS = (
         "What the decisions are worth",
         "Women of the Rotterdam cohort to learn from, those of the GBSG trial to judge by; the "
         "event is recurrence or death within three years. A family is a model a threshold (TB), "
-        "with standard Bayes (SB) beside them. At most of the thresholds here the search chooses "
-        "the discount 0, and TB is SB: tailoring does not always help.",
+        "with standard Bayes (SB) beside them. At the lower thresholds here the search chooses the "
+        "discount 0, and TB is SB: tailoring does not always help.",
         (
             Picture(
                 "decision-curve",
