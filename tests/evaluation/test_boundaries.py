@@ -244,19 +244,20 @@ def test_outcomes_add_what_is_observed_and_need_their_rows():
     assert [c.model for c in record.curves] == ["observed", "observed", "SB", "SB"]
     observed = tb.observed_boundaries(X, y, 0.5).curves[0]
     assert_array_equal(record.curves[1].x2, observed.x2)
-    with pytest.raises(ValueError, match="y needs the rows it belongs to as x1"):
+    with pytest.raises(ValueError, match=r"y needs its rows \(n, 2\) as x1"):
         tb.decision_boundaries({"SB": draw}, 0.5, X1, y)
 
 
 @pytest.mark.parametrize(
     ("X", "y", "more", "words"),
     [
-        (np.ones((4, 3)), [0, 1, 0, 1], {}, "x1 must have two columns"),
+        (np.ones((4, 3)), [0, 1, 0, 1], {}, "X must have two columns"),
+        (np.arange(4), [0, 1, 0, 1], {}, r"y needs its rows \(n, 2\) as X, got a line"),
         (np.ones((4, 2)), [0, 1, 0, 1], {}, "the middle 98% of column 0 must differ"),
         (np.eye(4)[:, :2], [0, 1, 0], {}, "X and y must have the same length, got 4 and 3"),
         (np.eye(4)[:, :2], [0, 0, 0, 0], {}, "y must hold both events"),
         (np.eye(4)[:, :2], [0, 1, 0, 1], {"span": 30}, "span must be a finite number"),
-        ([[0, np.nan], [1, 1]], [0, 1], {}, "x1 must be finite, got nan at row 0"),
+        ([[0, np.nan], [1, 1]], [0, 1], {}, "X must be finite, got nan at row 0"),
     ],
 )
 def test_what_cannot_be_smoothed_is_refused(X, y, more, words):

@@ -49,6 +49,7 @@ Floats = NDArray[np.float64]
 _IN_VIEW = 0.98
 # Points a side of the grid on which a model's risk, and that on which the rows are smoothed.
 _GRID, _COARSE = 201, 61
+_SPAN = 0.3
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,7 @@ def observed_boundaries(
     y: ArrayLike,
     thresholds: ArrayLike,
     *,
-    span: float = 0.3,
+    span: float = _SPAN,
     names: tuple[str, str] | None = None,
 ) -> Boundaries:
     """Return where the smoothed share of events equals each threshold.
@@ -214,10 +215,8 @@ def observed_boundaries(
     >>> bool(np.nanmax(np.abs(curve.x2)) < 0.2)
     True
     """
-    plane = _plane(X, None, names)
-    event = check_outcome(y, "y")
-    check_same_length(X=plane.rows, y=event)
-    check_both_classes(event, "y")
+    plane = _plane(X, None, names, "X")
+    event = _outcome_of_rows(y, plane, "X")
     advice = "0.3 smooths over the nearest 30% of the rows"
     span = check_number(span, "span", above=0, at_most=1, advice=advice)
     return Boundaries(
@@ -286,7 +285,7 @@ def decision_boundaries(
     named = named_models(models, "models")
     if not named:
         raise ValueError("models must name at least one model, got none")
-    plane = _plane(x1, x2_range, names)
+    plane = _plane(x1, x2_range, names, "x1")
     prob = check_number(prob, "prob", above=0, below=1, advice="0.9 asks for 90% bands")
     ts = _several(thresholds)
     curves = [
@@ -297,12 +296,7 @@ def decision_boundaries(
         for name, model in named.items()
     ]
     if y is not None:
-        if plane.rows is None:
-            raise ValueError("y needs the rows it belongs to as x1, got a line to follow")
-        event = check_outcome(y, "y")
-        check_same_length(x1=plane.rows, y=event)
-        check_both_classes(event, "y")
-        curves = [*_observed(plane, event, ts, 0.3), *curves]
+        curves = [*_observed(plane, _outcome_of_rows(y, plane, "x1"), ts, _SPAN), *curves]
     return Boundaries(tuple(curves), plane.names, prob, plane.x1_range, plane.x2_range)
 
 
@@ -331,12 +325,15 @@ class _Plane:
 
 
 def _plane(
-    given: Any, x2_range: tuple[float, float] | None, names: tuple[str, str] | None
+    given: Any,
+    x2_range: tuple[float, float] | None,
+    names: tuple[str, str] | None,
+    argument: str,
 ) -> _Plane:
     advice = "pass where to follow the boundary, as np.linspace does, or rows (n, 2)"
-    values = check_array(given, "x1", ndim=(1, 2), advice=advice)
+    values = check_array(given, argument, ndim=(1, 2), advice=advice)
     largest = float(np.finfo(np.float64).max)
-    check_within(values, "x1", -largest, largest, expected="be finite", advice="drop the row")
+    check_within(values, argument, -largest, largest, expected="be finite", advice="drop the row")
     if x2_range is not None:
         ends = check_array(x2_range, "x2_range", advice="pass (bottom, top) of the plane")
         x2_range = float(ends.min()), float(ends.max())
@@ -348,7 +345,8 @@ def _plane(
     else:
         if values.shape[1] != 2:
             raise ValueError(
-                f"x1 must have two columns, for a boundary in their plane, got shape {values.shape}"
+                f"{argument} must have two columns, for a boundary in their plane, got shape "
+                f"{values.shape}"
             )
         if hasattr(given, "columns"):
             columns = str(given.columns[0]), str(given.columns[1])
@@ -363,6 +361,16 @@ def _plane(
             x2_range = float(low[1]), float(high[1])
     rows = values if values.ndim == 2 else None
     return _Plane(x1, x2_range, names or columns or ("x1", "x2"), rows, columns)
+
+
+def _outcome_of_rows(y: ArrayLike, plane: _Plane, argument: str) -> BoolArray:
+    """Return the checked outcomes of the plane's rows."""
+    if plane.rows is None:
+        raise ValueError(f"y needs its rows (n, 2) as {argument}, got a line to follow")
+    event = check_outcome(y, "y")
+    check_same_length(**{argument: plane.rows, "y": event})
+    check_both_classes(event, "y")
+    return event
 
 
 # --- Boundaries where a risk crosses t --------------------------------------------------------
