@@ -272,6 +272,19 @@ def check_within(
         )
 
 
+def check_finite(values: FloatArray, name: str, *, advice: str) -> None:
+    """Raise unless every value is finite.
+
+    Examples
+    --------
+    >>> check_finite(np.array([1.0, np.nan]), "X", advice="drop the row")
+    Traceback (most recent call last):
+        ...
+    ValueError: X must be finite, got nan at row 1; drop the row
+    """
+    check_within(values, name, -_LARGEST, expected="be finite", advice=advice)
+
+
 def check_risk(risk: ArrayLike, name: str = "risk") -> FloatArray:
     """Return risks as a 1-D float array within [0, 1].
 

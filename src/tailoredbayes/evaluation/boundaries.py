@@ -23,11 +23,11 @@ from tailoredbayes.checks import (
     BoolArray,
     check_array,
     check_both_classes,
+    check_finite,
     check_number,
     check_outcome,
     check_same_length,
     check_thresholds,
-    check_within,
 )
 from tailoredbayes.evaluation.models import model_risks, named_models, threshold_places
 from tailoredbayes.evaluation.smoothing import smoothed_share
@@ -332,8 +332,7 @@ def _plane(
 ) -> _Plane:
     advice = "pass where to follow the boundary, as np.linspace does, or rows (n, 2)"
     values = check_array(given, argument, ndim=(1, 2), advice=advice)
-    largest = float(np.finfo(np.float64).max)
-    check_within(values, argument, -largest, largest, expected="be finite", advice="drop the row")
+    check_finite(values, argument, advice="drop the row")
     if x2_range is not None:
         ends = check_array(x2_range, "x2_range", advice="pass (bottom, top) of the plane")
         x2_range = float(ends.min()), float(ends.max())

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from tailoredbayes.checks import (
     FloatArray,
     check_array,
+    check_finite,
     check_thresholds,
     check_whole_number,
     check_within,
@@ -332,7 +333,9 @@ def resplit_difference(
         return _resplit_records(records, len(given))
     advice = "pass one row of differences per split and one column per threshold"
     values = check_array(given, "differences", ndim=(2,), advice=advice)
-    _check_finite(values, "differences")
+    check_finite(
+        values, "differences", advice="a split without an estimate has to be left out by row"
+    )
     if thresholds is None:
         raise ValueError("thresholds must be given for an array of differences, got None")
     grid = np.atleast_1d(check_thresholds(np.asarray(thresholds)))
@@ -395,16 +398,6 @@ def _resplit(
     error = values.std(axis=0, ddof=1) / np.sqrt(splits)
     return ResplitDifference(
         models, against, thresholds, splits, values, values.mean(axis=0), error, own
-    )
-
-
-def _check_finite(values: FloatArray, name: str) -> None:
-    check_within(
-        values,
-        name,
-        -np.finfo(np.float64).max,
-        expected="be finite",
-        advice="a split without an estimate has to be left out by row",
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import gaussian_filter1d
 
-from tailoredbayes.checks import check_array, check_within
+from tailoredbayes.checks import check_array, check_finite
 from tailoredbayes.evaluation.estimates import check_prob
 
 if TYPE_CHECKING:
@@ -416,8 +416,7 @@ def _posteriors(
 def _checked(draws: ArrayLike, name: str) -> Floats:
     advice = "pass draws (S,) or (S, coefficients)"
     values = check_array(draws, name, ndim=(1, 2), advice=advice)
-    largest = float(np.finfo(np.float64).max)
-    check_within(values, name, -largest, largest, expected="be finite", advice="drop the draw")
+    check_finite(values, name, advice="drop the draw")
     if len(values) < 2:
         raise ValueError(f"{name} must hold at least 2 draws, got {len(values)}; {advice}")
     return values

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.text import Annotation
 from numpy.typing import ArrayLike, NDArray
 
-from tailoredbayes.checks import check_array, check_outcome, check_same_length, check_within
+from tailoredbayes.checks import check_array, check_finite, check_outcome, check_same_length
 from tailoredbayes.evaluation.boundaries import Boundaries, Boundary
 from tailoredbayes.plots.style import (
     EVENT,
@@ -186,8 +186,7 @@ def points(
     x, event = check_array(X, "X", ndim=(2,)), check_outcome(y, "y")
     if x.shape[1] != 2:
         raise ValueError(f"X must have two columns to be drawn in their plane, got {x.shape}")
-    largest = float(np.finfo(np.float64).max)
-    check_within(x, "X", -largest, largest, expected="be finite", advice="drop the row")
+    check_finite(x, "X", advice="drop the row")
     special = np.zeros(len(event), bool) if marked is None else check_outcome(marked, "marked")
     check_same_length(X=x[:, 0], y=event, marked=special)
     names = tuple(map(str, getattr(X, "columns", ("x1", "x2"))))

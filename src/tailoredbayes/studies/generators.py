@@ -33,6 +33,7 @@ from tailoredbayes.checks import (
     FloatArray,
     ScalarOrCurve,
     check_array,
+    check_finite,
     check_number,
     check_risk,
     check_same_length,
@@ -670,9 +671,7 @@ def _check_rules(
             f"{b.shape}; pass one number and two slopes, or m numbers and slopes (m, 2)"
         )
     for values, name in ((a, "intercept"), (b, "slopes")):
-        check_within(
-            values, name, -np.finfo(np.float64).max, expected="be finite", advice="check the fit"
-        )
+        check_finite(values, name, advice="check the fit")
     return _rescaled(np.column_stack([np.atleast_1d(a) - _logit(t), np.atleast_2d(b)])), t
 
 
