@@ -167,7 +167,10 @@ def test_a_plane_of_the_same_covariates_may_have_them_the_other_way_round():
         points = pd.DataFrame({"left": x2, "right": x1})
         risk = models[curve.model].predict_proba(points)[:, 1]
         assert_allclose(risk, 0.4, atol=0.01)  # of SB: the median of lines, not of risks
-    for model in models.values():
+    record = draws(np.tile([0.0, 1.0, 2.0], (4, 1)), ("intercept", "left", "right"))
+    (curve,) = tb.decision_boundaries(record, 0.5, swapped).curves
+    assert_allclose(np.diff(curve.x2[0]) / np.diff(curve.x1), -2)
+    for model in (*models.values(), record):
         with pytest.raises(ValueError, match=r"left|feature names"):
             tb.decision_boundaries({"SB": model}, 0.4, table.rename(columns={"left": "up"}))
 
@@ -218,11 +221,43 @@ def test_smoothing_is_the_local_linear_regression_of_a_plain_loop():
     for point in points:
         u = (X - point) / scale
         distance = np.sqrt((u**2).sum(axis=1))
-        reach = np.sort(distance)[19]  # the 20th of 50: a span of 0.4
+        reach = 1.005 * np.sort(distance)[19]  # the 20th of 50: a span of 0.4
         w = np.where(distance < reach, (1 - (distance / reach) ** 3) ** 3, 0)
         design = np.column_stack([np.ones(50), u]) * np.sqrt(w)[:, None]
         expected.append(np.linalg.lstsq(design, event * np.sqrt(w), rcond=None)[0][0])
     assert_allclose(smoothed_share(X, event, points, 0.4), expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("span", [0.05, 0.2, 0.3, 0.6, 1.0])
+def test_ties_are_smoothed_over_whole(span):
+    """Whole numbers: many rows at few places, where the nearest may lie on a point or a line."""
+    places = np.array([[a, b] for a in range(2) for b in range(2)], dtype=float)
+    rows, event = np.repeat(places, 40, axis=0), np.tile([True, False], 80)
+    grid = np.array([[a, b] for a in np.linspace(0, 1, 9) for b in np.linspace(0, 1, 9)])
+    assert_allclose(smoothed_share(rows, event, grid, span), 0.5, atol=1e-12)
+    event = rows[:, 0] == 1  # the share is x1, exactly, wherever rows on both sides count
+    found = smoothed_share(rows, event, grid, span)
+    assert_allclose(found[grid[:, 0] == 0], 0, atol=1e-3)
+    assert_allclose(found[grid[:, 0] == 1], 1, atol=1e-3)
+    assert_allclose(found[grid[:, 0] == 0.5], 0.5, atol=1e-9)
+
+
+def test_a_plateau_at_the_threshold_is_treated():
+    class Steps:
+        def fit(self, X, y):
+            return self
+
+        def predict_proba(self, X):
+            risk = np.where(np.asarray(X)[:, 1] > 0.5, 0.3, 0.2)
+            return np.column_stack([1 - risk, risk])
+
+    plane = np.random.default_rng(0).uniform(size=(50, 2))
+    at_step, below = tb.decision_boundaries(
+        {"steps": Steps()}, [0.3, 0.2], plane, x2_range=(0, 1)
+    ).curves
+    ((_, x2),) = at_step.branches()
+    assert_allclose(x2, 0.5, atol=0.006)
+    assert not np.isfinite(below.x2).any()  # everyone is treated
 
 
 @pytest.mark.parametrize("t", [0.3, 0.5, 0.7])
@@ -244,6 +279,11 @@ def test_outcomes_add_what_is_observed_and_need_their_rows():
     assert [c.model for c in record.curves] == ["observed", "observed", "SB", "SB"]
     observed = tb.observed_boundaries(X, y, 0.5).curves[0]
     assert_array_equal(record.curves[1].x2, observed.x2)
+    with pytest.raises(ValueError, match="models may not be named 'observed' where y is given"):
+        tb.decision_boundaries({"observed": draw}, 0.5, X, y)
+    for ends in ([1, 1], [0, np.nan], [0, 1, 2]):
+        with pytest.raises(ValueError, match="x2_range must be"):
+            tb.decision_boundaries({"SB": draw}, 0.5, X, x2_range=ends)
     with pytest.raises(ValueError, match=r"y needs its rows \(n, 2\) as x1"):
         tb.decision_boundaries({"SB": draw}, 0.5, X1, y)
 
@@ -258,6 +298,7 @@ def test_outcomes_add_what_is_observed_and_need_their_rows():
         (np.eye(4)[:, :2], [0, 0, 0, 0], {}, "y must hold both events"),
         (np.eye(4)[:, :2], [0, 1, 0, 1], {"span": 30}, "span must be a finite number"),
         ([[0, np.nan], [1, 1]], [0, 1], {}, "X must be finite, got nan at row 0"),
+        (np.eye(4)[:, :2], [0, 1, 0, 1], {}, "at least 10 rows to smooth over, got 0.3 of 4"),
     ],
 )
 def test_what_cannot_be_smoothed_is_refused(X, y, more, words):

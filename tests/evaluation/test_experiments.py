@@ -94,6 +94,12 @@ class TestWhoIsDrawn:
         experiment(recorder, X, y, X, y, thresholds=TS, n=50, repetitions=1)
         assert [int(labels.sum()) for _, labels, _ in Recorder.seen] == [20]
 
+    def test_a_size_of_all_rows_is_all_rows(self, recorder):
+        X, y = rows(24, events=0.2)  # 5 events and 19 others: 2 and 10 are split off
+        for n in (None, 12):
+            experiment(recorder, X, y, thresholds=TS, n=n, test_size=0.5, repetitions=1)
+        assert [(len(a), int(b.sum())) for a, b, _ in Recorder.seen] == [(12, 3), (12, 3)]
+
     def test_mislabelled_events_are_recorded_as_none_and_the_test_rows_are_right(self, recorder):
         X, y = rows()
         found = experiment(
@@ -323,6 +329,8 @@ class TestWhatComesOfIt:
         found = experiment(family, X[["x"]], y, mislabelled=[0, 0.3], repetitions=2)
         levels = tb.net_benefit_grid(found)
         assert levels.panel == "mislabelled"
+        only = tb.net_benefit_grid(found, ["SB"]).to_frame()
+        assert only["line"].unique().tolist() == ["SB"]
         assert list(levels.to_frame()["line"].unique()) == ["TB", "SB"]
         wide = found.to_frame()
         expected = wide.groupby(["mislabelled", "threshold"])["SB"].mean()
@@ -402,6 +410,11 @@ class TestWhatComesOfIt:
         ({"models": {1: MODEL, "1": MODEL}}, "models must have names that differ as text"),
         ({"models": {"a": np.full(400, 0.3)}}, "needs test rows of its own"),
         ({"models": {"a": FrozenEstimator(MODEL)}}, "got a frozen model: .* test rows of its own"),
+        (
+            {"models": {"a": make_pipeline("passthrough", FrozenEstimator(MODEL))}},
+            "got a frozen model: .* test rows of its own",
+        ),
+        ({"n": 50, "mislabelled": [0, 0.001]}, "with 0 events mislabelled twice"),
         ({"models": LogisticRegression}, "must be an estimator, got the class Logistic"),
         ({"models": {"a": SVC()}}, "must be a classifier with fit and predict_proba, got SVC"),
         (
@@ -414,7 +427,7 @@ class TestWhatComesOfIt:
         ),
         ({"reference_risk": np.full(400, 0.3)}, "reference_risk needs a model whose fit takes it"),
         ({"thresholds": [0.3, 0.3]}, "thresholds must differ"),
-        ({"n": [280, None]}, "settings must differ, got n = 280 at a prevalence of 0.4 twice"),
+        ({"n": [280, None]}, "settings must differ, got n = 280 at a prevalence of 0.4 with"),
         ({"n": np.array([[50, 60]])}, "n must be one value or several that differ"),
         ({"X_test": np.ones((3, 1))}, "X_test must come with y_test"),
         ({"thresholds": None}, "thresholds must be given where no model is a family"),

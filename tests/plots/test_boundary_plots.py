@@ -59,6 +59,17 @@ def test_points_keep_the_view_of_the_boundaries_with_room_at_its_edges(records):
         assert_allclose(seen, (plane[0] - room, plane[1] + room))
 
 
+def test_points_without_names_leave_those_of_the_axes_and_the_view_of_points(records):
+    table = pd.DataFrame(records.X, columns=["age", "nodes"])
+    ax = plots.points(
+        table, records.y, plots.boundaries(tb.observed_boundaries(table, records.y, 0.5))
+    )
+    seen = ax.get_xlim()
+    plots.points(records.X, records.y, ax)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("age", "nodes")
+    assert ax.get_xlim() == seen
+
+
 def test_points_of_other_covariates_than_the_axes_are_refused(records):
     table = pd.DataFrame(records.X.copy(), columns=["age", "nodes"])
     ax = plots.points(table, records.y)

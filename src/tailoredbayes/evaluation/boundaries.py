@@ -50,6 +50,8 @@ _IN_VIEW = 0.98
 # Points a side of the grid on which a model's risk, and that on which the rows are smoothed.
 _GRID, _COARSE = 201, 61
 _SPAN = 0.3
+_FEWEST = 10  # rows to smooth over
+_OBSERVED = "observed"
 
 
 @dataclass(frozen=True)
@@ -219,6 +221,7 @@ def observed_boundaries(
     event = _outcome_of_rows(y, plane, "X")
     advice = "0.3 smooths over the nearest 30% of the rows"
     span = check_number(span, "span", above=0, at_most=1, advice=advice)
+    _check_enough(len(event), span)
     return Boundaries(
         tuple(_observed(plane, event, _several(thresholds), span)),
         plane.names,
@@ -296,7 +299,14 @@ def decision_boundaries(
         for name, model in named.items()
     ]
     if y is not None:
-        curves = [*_observed(plane, _outcome_of_rows(y, plane, "x1"), ts, _SPAN), *curves]
+        event = _outcome_of_rows(y, plane, "x1")
+        _check_enough(len(event), _SPAN)
+        if _OBSERVED in map(str, named):
+            raise ValueError(
+                f"models may not be named {_OBSERVED!r} where y is given, which stands for its "
+                "smoothed share of events; choose another name"
+            )
+        curves = [*_observed(plane, event, ts, _SPAN), *curves]
     return Boundaries(tuple(curves), plane.names, prob, plane.x1_range, plane.x2_range)
 
 
@@ -334,8 +344,14 @@ def _plane(
     values = check_array(given, argument, ndim=(1, 2), advice=advice)
     check_finite(values, argument, advice="drop the row")
     if x2_range is not None:
-        ends = check_array(x2_range, "x2_range", advice="pass (bottom, top) of the plane")
-        x2_range = float(ends.min()), float(ends.max())
+        asked = "pass (bottom, top) of the plane"
+        ends = check_array(x2_range, "x2_range", advice=asked)
+        check_finite(ends, "x2_range", advice=asked)
+        if len(ends) != 2 or not ends[0] < ends[1]:
+            raise ValueError(
+                f"x2_range must be two ends, the lower first, got {ends.tolist()}; {asked}"
+            )
+        x2_range = float(ends[0]), float(ends[1])
     columns = None
     if values.ndim == 1:
         x1 = values
@@ -360,6 +376,14 @@ def _plane(
             x2_range = float(low[1]), float(high[1])
     rows = values if values.ndim == 2 else None
     return _Plane(x1, x2_range, names or columns or ("x1", "x2"), rows, columns)
+
+
+def _check_enough(rows: int, span: float) -> None:
+    if span * rows < _FEWEST:
+        raise ValueError(
+            f"span must take in at least {_FEWEST} rows to smooth over, got {span:g} of {rows}; "
+            "take a larger span, or more rows"
+        )
 
 
 def _outcome_of_rows(y: ArrayLike, plane: _Plane, argument: str) -> BoolArray:
@@ -394,7 +418,9 @@ def _crossing(name: str, threshold: float, x1: Floats, x2: Floats, surface: Floa
     """Return where a surface, (x1, x2), crosses the threshold: by marching squares."""
     from contourpy import contour_generator
 
-    lines = [_rightwards(line) for line in contour_generator(x1, x2, surface.T).lines(threshold)]
+    # Treated where the risk is the threshold or more: a plateau at the threshold is inside.
+    level = float(np.nextafter(threshold, 0))
+    lines = [_rightwards(line) for line in contour_generator(x1, x2, surface.T).lines(level)]
     longest = max((len(line) for line in lines), default=1)
     paths = np.full((max(len(lines), 1), longest, 2), np.nan)
     for path, line in zip(paths, lines, strict=False):
@@ -423,7 +449,7 @@ def _observed(
     x1, x2 = plane.grid(_COARSE)
     at = np.column_stack([np.repeat(x1, _COARSE), np.tile(x2, _COARSE)])
     surface = smoothed_share(plane.rows, event, at, span).reshape(_COARSE, _COARSE)
-    return [_crossing("observed", t, x1, x2, surface) for t in thresholds]
+    return [_crossing(_OBSERVED, t, x1, x2, surface) for t in thresholds]
 
 
 # --- Boundaries in closed form ----------------------------------------------------------------
@@ -516,7 +542,7 @@ def _lines_at(
             f"models[{name!r}] must have two covariates, for a boundary in their plane, got "
             f"coefficients of {', '.join(names)}"
         )
-    if plane.columns is not None and hasattr(model, "feature_names_in_"):
+    if plane.columns is not None and slopes != ["x0", "x1"]:  # those of arrays have no names
         if set(plane.columns) != set(slopes):
             raise ValueError(
                 f"models[{name!r}] must be of the plane's covariates, {' and '.join(plane.columns)}"

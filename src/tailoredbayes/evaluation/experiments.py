@@ -78,8 +78,9 @@ class Experiment:
     def to_frame(self) -> pd.DataFrame:
         """Return a row a fit and threshold, with each model's net benefit in its column.
 
-        Hand it, or the experiment itself, to :func:`~tailoredbayes.difference_grid` and
-        :func:`~tailoredbayes.net_benefit_grid`.
+        :func:`~tailoredbayes.difference_grid` and :func:`~tailoredbayes.net_benefit_grid` take
+        the experiment itself, and see to it that no setting is averaged over; of a table they
+        average over all but the panels and lines they are told.
         """
         import pandas as pd
 
@@ -318,14 +319,14 @@ def _samples(
     """Give every setting, those that vary most slowly first."""
     events, others = task.left
     own = float(task.event.mean())
-    made: set[tuple[int, int, float]] = set()
+    made: set[tuple[int, int, int]] = set()
     for share, wrong, size in product(prevalence, mislabelled, n):
         advice = "pass shares such as 0.1 or [0.1, 0.3]"
         missed = check_number(wrong, "mislabelled", at_least=0, below=1, advice=advice)
         if share is not None:
             share = check_number(share, "prevalence", above=0, below=1, advice=advice)
         target = own if share is None else share
-        if size is None and share is None:
+        if share is None and (size is None or size == events + others):
             wanted = events, others
         elif size is None:
             most = int(min(events / target, others / (1 - target)))
@@ -345,12 +346,14 @@ def _samples(
                 f"{round(missed * wanted[0])} of them mislabelled, and {wanted[1]} non-events at "
                 f"n = {sum(wanted)} and a prevalence of {target:.3g}; take a larger n"
             )
-        if (*wanted, missed) in made:
+        same = (*wanted, round(missed * wanted[0]))
+        if same in made:
             raise ValueError(
-                f"settings must differ, got n = {sum(wanted)} at a prevalence of {target:.3g} "
-                "twice; None stands for all rows and for the prevalence of y"
+                f"settings must differ, got n = {sum(wanted)} at a prevalence of {target:.3g} with "
+                f"{same[2]} events mislabelled twice; None stands for all rows and for the "
+                "prevalence of y"
             )
-        made.add((*wanted, missed))
+        made.add(same)
         told = {"prevalence": target, "mislabelled": missed, "n": sum(wanted)}
         yield _Sample(*wanted, share, told)
 
@@ -503,7 +506,9 @@ def _check_model(name: str, model: Any, *, apart: bool) -> None:
         raise ValueError(f"models may not be named {name!r}, which is {taken}; choose another name")
     if isinstance(model, type):
         raise TypeError(f"{label} must be an estimator, got the class {model.__name__}; call it")
-    if not apart and (isinstance(model, FrozenEstimator) or not hasattr(model, "fit")):
+    parts = [model, *model.get_params().values()] if hasattr(model, "get_params") else [model]
+    frozen = any(isinstance(part, FrozenEstimator) for part in parts)
+    if not apart and (frozen or not hasattr(model, "fit")):
         kind = "a frozen model" if hasattr(model, "fit") else f"a {type(model).__name__}"
         raise ValueError(
             f"{label} must be an estimator to fit, got {kind}: what is not fitted anew may have "

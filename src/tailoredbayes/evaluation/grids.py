@@ -98,9 +98,8 @@ def difference_grid(
                 f"{', '.join(map(repr, cells.models))}"
             )
         others = [name for name in cells.models if name != against]
-        if panel is None and not cells.varied:
-            panel = "model"
         panel, line = _told_apart(cells, panel, line, most=2)
+        panel = panel or "model"
         several = panel == "model"
         model = (others if several else others[:1]) if model is None else model
         cells = cells.to_frame()
@@ -132,7 +131,7 @@ def difference_grid(
 
 
 def net_benefit_grid(
-    cells: Any, models: Mapping[str, str] | None = None, *, panel: str | None = None
+    cells: Any, models: Mapping[str, str] | Sequence[str] | None = None, *, panel: str | None = None
 ) -> Grid:
     """Return the net benefit of several models, averaged over repetitions.
 
@@ -141,8 +140,8 @@ def net_benefit_grid(
     cells
         As in `difference_grid`.
     models
-        {name: column of its net benefit}; the lines, in this order. None takes all models of an
-        experiment.
+        {name: column of its net benefit}; the lines, in this order; or the columns alone. None
+        takes all models of an experiment.
     panel
         The column that tells the panels apart, such as contamination; an experiment's is what
         varied in it.
@@ -162,17 +161,18 @@ def net_benefit_grid(
     import pandas as pd
 
     if _is_experiment(cells):
-        models = {name: name for name in cells.models} if models is None else models
+        models = cells.models if models is None else models
         panel, _ = _told_apart(cells, panel or (None if cells.varied else "n"), None, most=1)
         cells = cells.to_frame()
     if not models:
         raise ValueError("models must map names to columns of net benefits, got none")
     if panel is None:
         raise ValueError("panel must name the column that tells the panels apart, got None")
-    _check(cells, [*models.values(), panel])
+    columns = models if isinstance(models, Mapping) else {name: name for name in models}
+    _check(cells, [*columns.values(), panel])
     parts = [
         cells.assign(panel=cells[panel], line=name, value=cells[column])
-        for name, column in models.items()
+        for name, column in columns.items()
     ]
     return Grid(_averaged(pd.concat(parts, ignore_index=True)), "net benefit", panel, "model")
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
 from matplotlib.text import Annotation
 from numpy.typing import ArrayLike, NDArray
 
@@ -206,8 +207,9 @@ def points(
                     how |= {"linewidths": 0.5, "zorder": 1.8}
                     x1, x2 = x[chosen].T
                     ax.scatter(x1, x2, size, marker=shape, label=text, **how)
-        ax.set_xlabel(names[0])
-        ax.set_ylabel(names[1])
+        if hasattr(X, "columns") or not (ax.get_xlabel() or ax.get_ylabel()):
+            ax.set_xlabel(names[0])
+            ax.set_ylabel(names[1])
         key(ax)
     return ax
 
@@ -222,6 +224,8 @@ def _share_view(ax: Axes, names: tuple[str, ...], named: bool) -> None:
             f"X must have the covariates of these axes, {' and '.join(there)}, got "
             f"{' and '.join(names)}; order its columns likewise"
         )
+    if any(isinstance(drawn, PathCollection) for drawn in ax.collections):
+        return  # there are points already, and room for them
     for low, high, put in ((*ax.get_xlim(), ax.set_xlim), (*ax.get_ylim(), ax.set_ylim)):
         room = 0.025 * (high - low)
         put(low - room, high + room)
