@@ -243,11 +243,14 @@ def test_ties_are_smoothed_over_whole(span):
 
 
 def test_a_plateau_at_the_threshold_is_treated():
+    asked = []
+
     class Steps:
         def fit(self, X, y):
             return self
 
         def predict_proba(self, X):
+            asked.append(len(X))
             risk = np.where(np.asarray(X)[:, 1] > 0.5, 0.3, 0.2)
             return np.column_stack([1 - risk, risk])
 
@@ -258,6 +261,7 @@ def test_a_plateau_at_the_threshold_is_treated():
     ((_, x2),) = at_step.branches()
     assert_allclose(x2, 0.5, atol=0.006)
     assert not np.isfinite(below.x2).any()  # everyone is treated
+    assert len(asked) == 1  # for both thresholds
 
 
 @pytest.mark.parametrize("t", [0.3, 0.5, 0.7])

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -291,13 +292,16 @@ def decision_boundaries(
     plane = _plane(x1, x2_range, names, "x1")
     prob = check_number(prob, "prob", above=0, below=1, advice="0.9 asks for 90% bands")
     ts = _several(thresholds)
-    curves = [
-        _fitted(str(name), *drawn, t, plane.x1, prob, plane.x2_range)
-        if (drawn := _lines_at(model, t, str(name), plane)) is not None
-        else _traced(str(name), model, t, plane)
-        for t in ts
-        for name, model in named.items()
-    ]
+    curves: list[Boundary] = []
+    surfaces: dict[str, Floats] = {}
+    for t, (name, model) in product(ts, ((str(name), model) for name, model in named.items())):
+        drawn = _lines_at(model, t, name, plane)
+        if drawn is not None:
+            curves.append(_fitted(name, *drawn, t, plane.x1, prob, plane.x2_range))
+            continue
+        if name not in surfaces:  # one for all thresholds
+            surfaces[name] = _risk_surface(name, model, plane)
+        curves.append(_crossing(name, t, *plane.grid(_GRID), surfaces[name]))
     if y is not None:
         event = _outcome_of_rows(y, plane, "x1")
         _check_enough(len(event), _SPAN)
@@ -399,8 +403,8 @@ def _outcome_of_rows(y: ArrayLike, plane: _Plane, argument: str) -> BoolArray:
 # --- Boundaries where a risk crosses t --------------------------------------------------------
 
 
-def _traced(name: str, model: Any, threshold: float, plane: _Plane) -> Boundary:
-    """Return where a model's risk crosses the threshold."""
+def _risk_surface(name: str, model: Any, plane: _Plane) -> Floats:
+    """Return a model's risk on the plane's grid, (x1, x2)."""
     x1, x2 = plane.grid(_GRID)
     points: Any = np.column_stack([np.repeat(x1, _GRID), np.tile(x2, _GRID)])
     if plane.columns is not None:
@@ -411,7 +415,7 @@ def _traced(name: str, model: Any, threshold: float, plane: _Plane) -> Boundary:
         points = points[own] if set(own) == set(plane.columns) else points
     nobody = np.zeros(len(points), dtype=bool)
     risk = model_risks({name: model}, nobody, X=points, name="models")[name]
-    return _crossing(name, threshold, x1, x2, risk.reshape(_GRID, _GRID))
+    return risk.reshape(_GRID, _GRID)
 
 
 def _crossing(name: str, threshold: float, x1: Floats, x2: Floats, surface: Floats) -> Boundary:

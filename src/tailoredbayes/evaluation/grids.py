@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tailoredbayes.evaluation.experiments import Experiment
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +47,7 @@ class Grid:
 
 
 def difference_grid(
-    cells: Any,
+    cells: Experiment | pd.DataFrame,
     model: str | Sequence[str] | None = None,
     against: str | None = None,
     *,
@@ -90,7 +92,7 @@ def difference_grid(
     import pandas as pd
 
     several = panel == "model" and "model" not in getattr(cells, "columns", ())
-    if _is_experiment(cells):
+    if isinstance(cells, Experiment):
         against = "SB" if against is None else against
         if against not in cells.models:
             raise ValueError(
@@ -131,7 +133,10 @@ def difference_grid(
 
 
 def net_benefit_grid(
-    cells: Any, models: Mapping[str, str] | Sequence[str] | None = None, *, panel: str | None = None
+    cells: Experiment | pd.DataFrame,
+    models: Mapping[str, str] | Sequence[str] | None = None,
+    *,
+    panel: str | None = None,
 ) -> Grid:
     """Return the net benefit of several models, averaged over repetitions.
 
@@ -160,7 +165,7 @@ def net_benefit_grid(
     """
     import pandas as pd
 
-    if _is_experiment(cells):
+    if isinstance(cells, Experiment):
         models = cells.models if models is None else models
         panel, _ = _told_apart(cells, panel or (None if cells.varied else "n"), None, most=1)
         cells = cells.to_frame()
@@ -177,12 +182,8 @@ def net_benefit_grid(
     return Grid(_averaged(pd.concat(parts, ignore_index=True)), "net benefit", panel, "model")
 
 
-def _is_experiment(cells: Any) -> bool:
-    return hasattr(cells, "models") and hasattr(cells, "varied")
-
-
 def _told_apart(
-    found: Any, panel: str | None, line: str | None, *, most: int
+    found: Experiment, panel: str | None, line: str | None, *, most: int
 ) -> tuple[str | None, str | None]:
     """Return what an experiment's panels and lines tell apart: all that varied in it."""
     left = [name for name in found.varied if name not in (panel, line)]

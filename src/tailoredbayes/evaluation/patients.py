@@ -27,6 +27,7 @@ from tailoredbayes.checks import (
 )
 from tailoredbayes.decision import harm_to_benefit
 from tailoredbayes.evaluation.estimates import check_prob
+from tailoredbayes.evaluation.models import threshold_places
 from tailoredbayes.evaluation.posteriors import posterior_densities
 
 if TYPE_CHECKING:
@@ -196,14 +197,13 @@ def _model_at(model: Any, threshold: float | None) -> tuple[Any, float]:
     """Return the model to use and its threshold."""
     family = getattr(model, "models_", None)
     if family is not None:
-        own = ", ".join(f"{t:g}" for t in family)
+        own = list(family)
         if threshold is None:
-            raise ValueError(f"a family needs threshold=; its thresholds are {own}")
+            known = ", ".join(f"{t:g}" for t in own)
+            raise ValueError(f"a family needs threshold=; its thresholds are {known}")
         t = check_threshold(threshold)
-        match = [key for key in family if abs(key - t) <= 1e-9]
-        if not match:
-            raise ValueError(f"the family has no model for the threshold {t:g}, only for {own}")
-        return family[match[0]], t
+        (place,) = threshold_places(np.array([t]), np.array(own), "the family")
+        return family[own[place]], t
     if threshold is None:
         threshold = getattr(model, "threshold", None)
     if threshold is None:

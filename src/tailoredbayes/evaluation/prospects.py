@@ -24,6 +24,7 @@ from tailoredbayes.checks import (
     check_thresholds,
     check_within,
 )
+from tailoredbayes.evaluation.models import SAME_THRESHOLD
 from tailoredbayes.weighting import Distance, distance_to_threshold
 
 if TYPE_CHECKING:
@@ -276,13 +277,17 @@ def _fitted_parts(models: list[Any], thresholds: ArrayLike | None) -> list[_Part
     own = [float(model.threshold) for model in models]
     if thresholds is not None:
         wanted = np.atleast_1d(check_thresholds(np.asarray(thresholds)))
-        missing = [t for t in wanted.tolist() if min(abs(t - o) for o in own) > 1e-9]
+        missing = [t for t in wanted.tolist() if min(abs(t - o) for o in own) > SAME_THRESHOLD]
         if missing:
             raise ValueError(
                 f"the search has no threshold {missing[0]:g}, only "
                 f"{', '.join(f'{t:g}' for t in own)}; pass reference risks for others"
             )
-        models = [m for m, o in zip(models, own, strict=True) if np.abs(wanted - o).min() <= 1e-9]
+        models = [
+            model
+            for model, t in zip(models, own, strict=True)
+            if np.abs(wanted - t).min() <= SAME_THRESHOLD
+        ]
     parts = []
     for model in models:
         if model.reference_risk_ is None:
