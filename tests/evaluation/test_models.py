@@ -8,6 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 import tailoredbayes as tb
 from tailoredbayes.evaluation.models import model_risks
@@ -85,3 +86,14 @@ def test_two_names_that_read_alike_are_refused():
     risk = np.full(len(y), 0.3)
     with pytest.raises(ValueError, match="names that differ as text, got 1, '1'"):
         tb.decision_curve(y, {1: risk, "1": risk}, 0.2)
+
+
+@pytest.mark.parametrize("model", [tb.TailoredFamily([0.3]), SVC()])
+def test_what_is_not_fitted_or_gives_no_risk_is_said_to_be(model):
+    with pytest.raises(TypeError, match=r"models\['m'\] must be risks or a fitted model .* got a"):
+        model_risks({"m": model}, np.array([True, False]), X=np.ones((2, 1)), name="models")
+
+
+def test_posteriors_of_a_family_that_is_not_fitted_are_asked_to_be():
+    with pytest.raises(TypeError, match="got TailoredFamily; fit it first"):
+        tb.posterior_intervals(tb.TailoredFamily([0.3]))

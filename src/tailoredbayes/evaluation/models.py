@@ -149,6 +149,12 @@ def _one_model(model: Any, thresholds: Floats | None, X: Any, label: str) -> Flo
     if hasattr(model, "predict_proba"):
         column = _event_column(model, label)
         return check_risk(model.predict_proba(_given(X, label))[:, column], label)
+    if hasattr(model, "fit"):
+        raise TypeError(
+            f"{label} must be risks or a fitted model with predict_proba, got a "
+            f"{type(model).__name__} that is not fitted or has none; fit it first, or pass its "
+            "risks"
+        )
     if thresholds is None or np.ndim(model) != 2:
         return check_risk(model, label)
     risk = check_risk_columns(model, label, advice="pass (n,) or (n, thresholds)")

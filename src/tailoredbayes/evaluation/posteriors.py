@@ -386,7 +386,7 @@ def _posteriors(
     else:
         raise TypeError(
             "posteriors must map names to models or draws, as in {'SB': standard, 'TB': tailored}, "
-            f"got {type(posteriors).__name__}"
+            f"got {type(posteriors).__name__}{'; fit it first' * hasattr(posteriors, 'fit')}"
         )
     found: dict[str, Floats] = {}
     labels: tuple[str, ...] | None = None if names is None else tuple(names)
